@@ -1,4 +1,4 @@
-//! Whose money a submission costs: the service that it was sent to, and the API key.
+//! The account that pays for a submission: the service that received it, and the API key.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -6,15 +6,17 @@ use url::Url;
 
 /// The service and the API key of a submission.
 ///
-/// A record keeps it, so that another client can tell whether the task is its own: a task is known
-/// only to the service that accepted it, and its polls may send a key only there.
+/// Each record contains the account, so that a client can tell whether it may continue the task.
+/// Only the service that accepted a task knows the task, and the client must not send its API key
+/// to any other service.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Account {
     /// The base URL without user information.
     service: String,
-    /// Random, so that the fingerprints of one key differ.
+    /// Random, so that two records of one key have different fingerprints.
     salt: u32,
-    /// The first 32 bits of the SHA-256 digest of the salt and the key: too few to find the key.
+    /// The first 32 bits of the SHA-256 digest of the salt and the key. They are enough to compare
+    /// keys, and too few to recover the key.
     key: u32,
 }
 

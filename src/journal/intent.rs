@@ -1,4 +1,4 @@
-//! What a submission is and what it is for, which never changes.
+//! The part of a record that never changes: what was submitted, and what the program wanted it for.
 
 use std::{
     path::{Path, PathBuf},
@@ -11,8 +11,9 @@ use serde_json::Value;
 use super::{Account, Key};
 use crate::Request;
 
-/// What a submission is for. A [`Journal`](super::Journal) keeps it, so that the program still
-/// knows after a crash. It is never sent to the service.
+/// What a submission is for, in the program's own terms. A [`Journal`](super::Journal) stores the
+/// origin, so that the program can match a submission to its work after a crash. The client never
+/// sends the origin to the service.
 ///
 /// ```
 /// use imagekiln::journal::Origin;
@@ -33,7 +34,7 @@ pub struct Origin {
     /// The digest of the request, which the client sets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     request_sha256: Option<String>,
-    /// The sides of the picture that the request sets, which the client copies.
+    /// The width and the height in pixels, which the client copies from the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     width: Option<i64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -44,12 +45,13 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// Creates an origin with a label in the words of the program, for example the name of a job.
+    /// Creates an origin with a label that the program chooses, for example the name of a job.
     pub fn new(label: impl Into<String>) -> Self {
         Self { label: Some(label.into()), ..Self::default() }
     }
 
-    /// Sets where the picture is meant to be saved. The client does not use it.
+    /// Sets the path at which the program intends to save the picture. The client only stores this
+    /// path, and does not write to it.
     pub fn target(mut self, path: impl Into<PathBuf>) -> Self {
         self.target = Some(StoredPath(path.into()));
         self
@@ -62,8 +64,9 @@ impl Origin {
         self
     }
 
-    /// Sets a value of the program, which [`Intent::context`] returns. It is stored as JSON, and
-    /// must not contain secrets. A value that has no form in JSON is not kept.
+    /// Attaches a value of any type that the program chooses, which [`Intent::context`] returns.
+    /// The journal stores the value as plain JSON, so it must not contain secrets. A value that
+    /// cannot be serialized to JSON is dropped.
     pub fn context(mut self, value: &impl Serialize) -> Self {
         self.context = serde_json::to_value(value).unwrap_or_default();
         self
@@ -124,13 +127,13 @@ impl Intent {
         &self.operation
     }
 
-    /// Returns when the submission was about to be sent, in whole seconds.
+    /// Returns the time at which the client was about to send the submission, in whole seconds.
     pub fn at(&self) -> SystemTime {
         time(self.at)
     }
 
-    /// Returns the service and the API key of the submission. `None` if an earlier version wrote
-    /// the record.
+    /// Returns the account that pays for the submission: the service and a fingerprint of the API
+    /// key. `None` if an earlier version of this crate wrote the record.
     pub fn account(&self) -> Option<&Account> {
         self.account.as_ref()
     }
@@ -140,7 +143,7 @@ impl Intent {
         self.origin.label.as_deref()
     }
 
-    /// Returns where the picture is meant to be saved, if the program said so; see
+    /// Returns the path at which the program intends to save the picture, if it has set one; see
     /// [`Origin::target`].
     pub fn target(&self) -> Option<&Path> {
         self.origin.target.as_ref().map(|path| &*path.0)
@@ -152,7 +155,7 @@ impl Intent {
     }
 
     /// Returns the [digest](crate::Request::digest) of the request. `None` if the request has no
-    /// stored form, or if an earlier version wrote the record.
+    /// stored form, or if an earlier version of this crate wrote the record.
     pub fn request_sha256(&self) -> Option<&str> {
         self.origin.request_sha256.as_deref()
     }
@@ -173,8 +176,8 @@ impl Intent {
         self.origin.key.as_ref()
     }
 
-    /// Returns the value of the program; see [`Origin::context`]. `None` if there is none, or if
-    /// it is not a `T`.
+    /// Returns the value that the program attached; see [`Origin::context`]. `None` if there is no
+    /// value, or if it cannot be deserialized as a `T`.
     pub fn context<T: DeserializeOwned>(&self) -> Option<T> {
         T::deserialize(&self.origin.context).ok()
     }
@@ -184,12 +187,14 @@ pub(super) fn seconds(at: SystemTime) -> u64 {
     at.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
-/// A file may contain any number of seconds.
+/// Converts seconds since the Unix epoch. A file may contain any number, so a number that a
+/// `SystemTime` cannot represent becomes the epoch instead of a panic.
 pub(super) fn time(seconds: u64) -> SystemTime {
     UNIX_EPOCH.checked_add(Duration::from_secs(seconds)).unwrap_or(UNIX_EPOCH)
 }
 
-/// A path. Not every path is valid Unicode, so not every path is text in JSON.
+/// A path in a record. A path that is valid Unicode is stored as text. Any other path is stored as
+/// an `OsString`, because JSON text cannot represent it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) struct StoredPath(#[serde(with = "stored_path")] pub(super) PathBuf);
 

@@ -2,10 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-/// An idempotency key: the name of a picture in the words of a program, for example
-/// `order-17/cover`. [`Client::submit_once`](crate::Client::submit_once) pays for it at most once.
+/// An idempotency key: the program's own name for a picture, for example `order-17/cover`.
+/// [`Client::submit_once`](crate::Client::submit_once) pays for each key at most once.
 ///
-/// A picture that certainly will not come can be asked for again, on purpose, as the next attempt:
+/// If a key has certainly ended without a picture, for example because its task failed, the program
+/// can request the picture again as the next attempt. The service bills each attempt separately.
 ///
 /// ```
 /// use imagekiln::journal::Key;
@@ -29,7 +30,7 @@ impl Key {
         Self { name: name.into(), attempt: 1, service: String::new() }
     }
 
-    /// Sets the number of the attempt. 0 is 1.
+    /// Sets the number of the attempt, starting at 1. 0 counts as 1.
     pub fn attempt(self, number: u32) -> Self {
         Self { attempt: number.max(1), ..self }
     }

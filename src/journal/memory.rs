@@ -1,12 +1,12 @@
-//! A journal that ends with the process.
+//! A journal in memory, which is lost when the process ends.
 
 use std::sync::Arc;
 
 use super::{Intent, Journal, JournalFuture, Key, Keyed, Record, Step, Unreadable};
 use crate::values::Mutex;
 
-/// A [`Journal`] in memory, for tests of programs that use one. Clones share the records, which the
-/// last one forgets when it is dropped.
+/// A [`Journal`] in memory, for tests of programs that use a journal. Clones share the records,
+/// which are lost when the last clone is dropped.
 ///
 /// ```
 /// use imagekiln::{ClientBuilder, journal::Memory};
@@ -25,7 +25,8 @@ impl Memory {
     }
 }
 
-/// The last record of a key. Its submission may be in flight.
+/// Returns the last record of a key. It always counts as in use, because its submission may still
+/// be in flight in this process.
 fn of_key(records: &[Record], key: &Key) -> Option<Keyed> {
     let record = records.iter().rev().find(|record| record.intent().key() == Some(key))?;
     Some(Keyed { record: record.clone(), is_in_use: true })

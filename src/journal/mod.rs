@@ -1,9 +1,10 @@
-//! A durable record of submissions, so that no billed task is lost with its process.
+//! Durable records of submissions, so that a crash of the process does not lose a billed task.
 //!
-//! A client with a [`Journal`] records each submission before it connects, and its task before
-//! [`submit`](crate::Client::submit) returns. After a crash,
-//! [`Client::resume`](crate::Client::resume) returns the tasks whose pictures were not saved, and
-//! the submissions that the service may have accepted. The client never sends those again.
+//! A client with a [`Journal`] writes a record of each submission before it connects to the
+//! service, and adds the task to the record before [`submit`](crate::Client::submit) returns. After
+//! a crash, [`Client::resume`](crate::Client::resume) returns the tasks whose pictures were not
+//! saved, and the submissions whose responses were lost. The service may have billed a submission
+//! without a response, so the client never sends it again.
 //!
 //! ```
 //! use imagekiln::{Client, Unfinished, journal::Directory};
@@ -64,14 +65,15 @@ use crate::{Error, ErrorKind, TaskRef};
 /// The return type of the methods of [`Journal`].
 pub type JournalFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, JournalError>> + Send + 'a>>;
 
-/// Why a journal did not do what it was asked.
+/// The error of a method of [`Journal`].
 ///
-/// `?` turns every other error into [`Failed`](Self::Failed).
+/// `?` converts every other error type to [`Failed`](Self::Failed).
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum JournalError {
     /// The journal does not allow the submission, for example because a budget is used up.
-    /// [`Error::refusal`](crate::Error::refusal) returns the reason, and its type.
+    /// [`Error::refusal`](crate::Error::refusal) returns this reason, which the program can
+    /// downcast to its own type.
     Refused(Box<dyn error::Error + Send + Sync>),
     /// The journal could not be read or written.
     Failed(Box<dyn error::Error + Send + Sync>),
@@ -89,7 +91,8 @@ impl JournalError {
         reason
     }
 
-    /// Returns the error of the client. `message` says what the journal could not do.
+    /// Converts this error to the error of a client call. `message` says what the journal could not
+    /// do; a refusal has its own message.
     pub(crate) fn into_error(self, message: &str) -> Error {
         match self {
             Self::Refused(reason) => Error::refused(reason),
@@ -108,15 +111,15 @@ impl fmt::Display for JournalError {
     }
 }
 
-/// A record that cannot be read. It may name a paid task, so its journal never changes or removes
-/// it: a person looks at it, and moves it away.
+/// A record that cannot be read. It may name a paid task, so the journal does not change or remove
+/// it by itself. A person has to inspect the file, and then move it out of the journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unreadable {
     /// The number of the submission in the journal.
     pub number: u64,
-    /// The path of the file, or another name of the place.
+    /// The path of the file, or another description of its location.
     pub path: PathBuf,
-    /// What is wrong with it.
+    /// Why the record cannot be read.
     pub reason: String,
 }
 
@@ -131,28 +134,31 @@ impl error::Error for Unreadable {}
 
 /// A store for the submissions of a client.
 ///
-/// [`Directory`] is a store in files, and [`Memory`] one for tests. Implement this trait to use a
-/// database instead: keep a [`Record`] for each submission, and let [`Record::advance`] decide what
-/// follows from a step.
+/// [`Directory`] stores them in files, and [`Memory`] stores them in memory, for tests. Implement
+/// this trait to use a database instead: store one [`Record`] for each submission, and apply each
+/// [`Step`] with [`Record::advance`], which decides what the step changes.
 ///
-/// Writes must be durable when their future completes. The client waits for each of them for at
-/// most two minutes. A method that panics, or takes longer, has failed.
+/// A write must be durable when its future completes. The client waits at most two minutes for each
+/// call. A call that takes longer, or that panics, counts as failed.
 ///
 /// [`intend`](Self::intend), [`advance`](Self::advance) and [`open_records`](Self::open_records)
-/// are required. The other methods have defaults.
+/// are required. The other methods have default implementations.
 pub trait Journal: Send + Sync {
     /// Writes the record of a submission that is about to be sent.
     ///
-    /// If this method fails, nothing is sent. A journal can [refuse](JournalError::Refused)
-    /// submissions, for example to enforce a budget.
+    /// If this method fails, the client sends nothing. A journal can
+    /// [refuse](JournalError::Refused) submissions, for example to enforce a budget.
     fn intend<'a>(&'a self, intent: &'a Intent) -> JournalFuture<'a, ()>;
 
-    /// Writes the record of a submission with an [idempotency key](Key) like
-    /// [`intend`](Self::intend), unless the journal has one with this key that may be billed: with
-    /// any state but [`NotBilled`](State::NotBilled). Returns that, and writes nothing.
+    /// Writes the record of a submission with an [idempotency key](Key), like
+    /// [`intend`](Self::intend), and returns `None`. If the journal already has a record with this
+    /// key that may be billed, which is any state except [`NotBilled`](State::NotBilled), this
+    /// method writes nothing and returns that record.
     ///
-    /// Of several processes that call it at the same time, one writes. The default fails, because a
-    /// journal that cannot promise this must not submit.
+    /// If several processes call this method for one key at the same time, only one of them may
+    /// write its record. Otherwise two processes would pay for the same picture. The default
+    /// implementation fails, because a journal without this guarantee must not allow the
+    /// submission.
     fn intend_once<'a>(
         &'a self,
         intent: &'a Intent,
@@ -162,10 +168,11 @@ pub trait Journal: Send + Sync {
         Box::pin(async { Err(NO_KEYS.into()) })
     }
 
-    /// Returns the record of a key. `None` if nothing was submitted with it. Fails if that is not
-    /// certain, for example because the record cannot be read.
+    /// Returns the record of a key, or `None` if nothing was submitted with the key. Fails if this
+    /// is not certain, for example because the record cannot be read: after `None`, the client
+    /// submits, and the picture could be paid twice.
     ///
-    /// The default fails.
+    /// The default implementation fails.
     fn of_key<'a>(&'a self, key: &'a Key) -> JournalFuture<'a, Option<Keyed>> {
         let _ = key;
         Box::pin(async { Err(NO_KEYS.into()) })
@@ -174,26 +181,29 @@ pub trait Journal: Send + Sync {
     /// Permits an attempt to send the submission. The client calls this after it has connected,
     /// just before it sends the first byte of the body, and again for each retry.
     ///
-    /// If this method fails, the attempt is cancelled and nothing is billed. A journal that several
-    /// processes share can use this to stop a process that was suspended since
-    /// [`intend`](Self::intend). It must not block. The default permits every attempt.
+    /// If this method fails, the client cancels the attempt, and nothing is billed. A journal that
+    /// several processes share can use this method to stop a process that was suspended after
+    /// [`intend`](Self::intend), because another process may have taken over its work since then.
+    /// The method must not block. The default implementation permits every attempt.
     ///
-    /// The operating system can still suspend the process between this call and the first byte.
+    /// The check is not airtight: the operating system can still suspend the process between this
+    /// call and the first byte.
     fn permit(&self, intent: &Intent) -> Result<(), JournalError> {
         let _ = intent;
         Ok(())
     }
 
-    /// Whether the journal decides when submissions stop because of an outage of the service, and
-    /// [refuses](JournalError::Refused) them then, instead of the client: see
-    /// [`Outage`](ErrorKind::Outage). The default is `false`.
+    /// Returns `true` if the journal detects outages of the service, and
+    /// [refuses](JournalError::Refused) submissions during an outage. The default is `false`: the
+    /// client detects outages itself, and stops submitting; see [`Outage`](ErrorKind::Outage).
     #[doc(hidden)]
     fn handles_outages(&self) -> bool {
         false
     }
 
-    /// Tells the journal how a submission ended, after [`advance`](Self::advance). `failure` is
-    /// `None` if the service has accepted it. The default does nothing.
+    /// Reports the outcome of a submission to a journal that [handles
+    /// outages](Self::handles_outages), after [`advance`](Self::advance). `failure` is `None` if
+    /// the service accepted the submission. The default implementation does nothing.
     #[doc(hidden)]
     fn ended<'a>(
         &'a self,
@@ -204,20 +214,26 @@ pub trait Journal: Send + Sync {
         Box::pin(async { Ok(()) })
     }
 
-    /// Applies a step to the record of a submission, and writes it. `submission` is the
-    /// [id](Intent::id) of its intent.
+    /// Applies a step to the record of a submission, and writes the record. `submission` is the
+    /// [id](Intent::id) of the intent.
     ///
-    /// If an [acceptance](Step::Accepted) can't be written, `submit` returns an error that contains
-    /// the task. Other failures are only logged: the record stays open, and the next run finds out
-    /// the same again. Succeeds if the step changes nothing, and if the journal no longer has the
-    /// record.
+    /// If an [acceptance](Step::Accepted) cannot be written, `submit` returns an error that
+    /// contains the task. [`Client::settle`](crate::Client::settle) and
+    /// [`Client::dismiss`](crate::Client::dismiss) return the failure, too. Other failures are only
+    /// logged: the record stays open, and resuming its task polls the service and gets the same
+    /// result.
+    ///
+    /// The method succeeds if the step changes nothing. If the journal no longer has the record, it
+    /// succeeds for every step except an acceptance, which would be lost.
     fn advance<'a>(&'a self, submission: &'a str, step: &'a Step) -> JournalFuture<'a, ()>;
 
-    /// Records a task that a person has found as that of a submission, with
-    /// [`Step::Accepted`]. Returns `false`, and changes nothing, if another submission to the same
-    /// service has the task: an open or a closed one, of this process or another.
+    /// Assigns a task that a person has found to a submission, with [`Step::Accepted`]. Returns
+    /// `false` and changes nothing if another submission to the same service already has the task,
+    /// because one paid picture must not count for two submissions. The record of that other
+    /// submission may be open or closed, and any process may have written it.
     ///
-    /// The default is for journals of one process that keep no closed records.
+    /// The default implementation searches only [`open_records`](Self::open_records), and without a
+    /// lock. It is correct for a journal that one process uses and that keeps no closed records.
     fn adopt<'a>(&'a self, submission: &'a Intent, task: &'a TaskRef) -> JournalFuture<'a, bool> {
         Box::pin(async move {
             let has_task = |record: &Record| record.is_other_with(submission, task);
@@ -229,13 +245,14 @@ pub trait Journal: Send + Sync {
         })
     }
 
-    /// Returns the records that are not closed, oldest first, without those that another process
-    /// works on.
+    /// Returns the records that are not closed, oldest first. Omits the records that another
+    /// running process is working on.
     fn open_records(&self) -> JournalFuture<'_, Vec<Result<Record, Unreadable>>>;
 
-    /// Returns the same records as [`open_records`](Self::open_records), for a client that only
-    /// continues those of its own service. A journal of several processes does not take the others
-    /// over, so that a client of their service can. The default takes all.
+    /// Returns the records like [`open_records`](Self::open_records), for a client that continues
+    /// only submissions to its own service. A journal that several processes share must claim only
+    /// the records for which `continues` returns `true`, so that a client of the other service can
+    /// still claim the others. The default implementation ignores `continues`.
     #[doc(hidden)]
     fn open_records_for(
         &self,
@@ -246,17 +263,18 @@ pub trait Journal: Send + Sync {
     }
 }
 
-/// Whether a client continues a record.
+/// A function that returns whether a client can continue a record.
 #[doc(hidden)]
 pub type Continues = Arc<dyn Fn(&Record) -> bool + Send + Sync>;
 
 const NO_KEYS: &str = "this journal does not implement idempotency keys";
 
-/// Longer than a ledger waits for its database.
+/// The maximum duration of one call of a journal. A ledger waits for its database for less time
+/// than this, so a slow database ends with the error of the ledger.
 const LONGEST_CALL: Duration = Duration::from_secs(120);
 
-/// Calls a method and awaits its future. A panic is an error, and so is a future that takes too
-/// long.
+/// Calls a method of a journal and awaits its future. A panic, or a future that takes longer than
+/// [`LONGEST_CALL`], becomes an error.
 pub(crate) async fn call<'a, T>(
     method: impl FnOnce() -> JournalFuture<'a, T>,
 ) -> Result<T, JournalError> {
@@ -272,8 +290,8 @@ pub(crate) async fn call<'a, T>(
     })
 }
 
-/// Records what happened to a task. A failure of the journal is only logged: the record stays open,
-/// and whoever resumes it finds out the same again.
+/// Records what happened to a task. If the journal fails, the error is only logged: the record
+/// stays open, and resuming the submission asks the service again and gets the same result.
 pub(crate) async fn note(journal: Option<&dyn Journal>, task: &TaskRef, step: &Step) {
     let (Some(journal), Some(submission)) = (journal, task.submission()) else { return };
     if let Err(error) = call(|| journal.advance(submission, step)).await {
@@ -281,9 +299,10 @@ pub(crate) async fn note(journal: Option<&dyn Journal>, task: &TaskRef, step: &S
     }
 }
 
-/// Calls a function. A panic is an error.
+/// Calls a function, and converts a panic to an error.
 pub(crate) fn caught<T>(function: impl FnOnce() -> T) -> Result<T, JournalError> {
-    // Nothing of the client is used again that a panic could leave half changed.
+    // This is sound, because the client does not use anything again that a panic of the journal
+    // could leave half changed.
     catch_unwind(AssertUnwindSafe(function)).map_err(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");

@@ -1,4 +1,4 @@
-//! The life of a paid picture: one record, and the table of steps that change it.
+//! The record of one submission, and the rules for how each step changes the record.
 
 use std::{
     path::{Path, PathBuf},
@@ -11,25 +11,27 @@ use serde_json::Value;
 use super::intent::{Intent, StoredPath, seconds, stored_path, time};
 use crate::{DELIVERY_VALIDITY, TaskRef, TaskStatus, values::Moment};
 
-/// How long after the first `Task not found` a second one proves that the task is gone, by the
-/// clock of the service.
+/// The time between two `Task not found` responses after which the task is certainly gone, by the
+/// clock of the service. A single one proves nothing: a server that does not know the task yet may
+/// have sent it, and closing the record would lose a paid picture.
 pub(crate) const NOT_FOUND_PROOF: Duration = Duration::from_secs(600);
 
-/// Where a submission is in its life.
+/// The state of a submission.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum State {
-    /// The service may have accepted the submission. The client never sends it again.
+    /// The service may have accepted the submission: it is in flight, or its response was lost. It
+    /// may be billed, so no later call and no other process sends it again.
     #[default]
     Unknown,
-    /// The service accepted the submission. Its task is known, and billed.
+    /// The service accepted and billed the submission, and its task is known.
     Accepted,
-    /// A poll found the picture ready. It is not saved yet.
+    /// A poll returned `Ready`. The picture is not saved yet.
     Ready,
     /// The picture is saved.
     Saved {
-        /// The path of the file, or another name of the place.
+        /// The path of the file, or another description of its location.
         #[serde(with = "stored_path")]
         path: PathBuf,
         /// The size of the file in bytes.
@@ -40,22 +42,25 @@ pub enum State {
     },
     /// A poll returned this failure: the task has ended without a picture.
     Failed(TaskStatus),
-    /// The delivery host refused a URL that the service signed after the validity of the first one
-    /// had ended: the picture is gone.
+    /// The picture is gone. The delivery host refused even a URL that a poll had returned after the
+    /// validity of the first URL (ten minutes) had ended. An earlier refusal proves nothing,
+    /// because a later poll may return a URL that works.
     Expired,
-    /// A person, or the program, needs nothing more from the submission.
+    /// A person or the program has closed the record, because they need nothing more from the
+    /// submission.
     Settled,
     /// The service certainly did not accept the submission.
     NotBilled,
 }
 
 impl State {
-    /// Returns `true` if nothing is left to do.
+    /// Returns `true` if nothing is left to do for the submission.
     pub fn is_closed(&self) -> bool {
         !matches!(self, Self::Unknown | Self::Accepted | Self::Ready)
     }
 
-    /// The later of two states of the same record has the higher rank.
+    /// Returns the rank of the state. Of two states of one record, the one with the higher rank is
+    /// the later one.
     fn rank(&self) -> u8 {
         match self {
             Self::Unknown => 0,
@@ -75,11 +80,11 @@ impl State {
 pub enum Step {
     /// The service certainly did not accept the submission.
     NotBilled,
-    /// The response was lost: nobody will say any more whether the service accepted the submission,
-    /// unless a person or a webhook does.
+    /// The response was lost, so the client cannot tell whether the service accepted the
+    /// submission. Only a webhook can, or a person who checks the usage at the service.
     Lost,
-    /// The service accepted the submission as this task: its response says so, or a poll has
-    /// confirmed what a webhook or a person said.
+    /// The service accepted the submission and created this task. Either its response contained the
+    /// task, or a webhook or a person named the task and a poll then found it.
     Accepted(TaskRef),
     /// A poll succeeded.
     Polled {
@@ -87,39 +92,41 @@ pub enum Step {
         status: TaskStatus,
         /// When the poll was sent, by the clock of this machine.
         at: SystemTime,
-        /// When the service answered, by the `Date` header of its response. Without it, the poll
-        /// does not prove how much time has passed.
+        /// When the service responded, by the `Date` header of its response. Without this header,
+        /// the poll does not prove how much time has passed since an earlier one.
         date: Option<SystemTime>,
-        /// What the response says about a failure besides the status; see [`Record::details`].
+        /// The other members of the response if the task failed; see [`Record::details`].
         details: Option<Value>,
     },
-    /// The delivery host refused a URL.
+    /// The delivery host refused to serve the picture at a delivery URL.
     Refused {
-        /// The `Date` header of the response with the URL, if it has one.
+        /// The `Date` header of the poll response that contained the URL, if there was one.
         given: Option<SystemTime>,
-        /// How long after the first `Ready` the URL was given, as far as this process knows by a
-        /// clock that cannot be set.
+        /// The time from the first `Ready` to the poll that returned the URL, as far as the clock
+        /// of the service or a monotonic clock of this process proves it. The clock of the machine
+        /// does not count, because people and programs set it.
         after: Duration,
     },
-    /// The delivery is not a whole picture. Its bytes are kept, and it may be downloaded again.
+    /// The delivery host sent something that is not a complete picture. Its bytes are kept, and the
+    /// picture may be downloaded again.
     Damaged {
-        /// The path of the kept file, or another name of the place.
+        /// The path of the file with the bytes, or another description of its location.
         path: PathBuf,
     },
-    /// The picture is complete and durable.
+    /// The picture is complete, and its file is flushed to disk.
     Saved {
-        /// The path of the file, or another name of the place.
+        /// The path of the file, or another description of its location.
         path: PathBuf,
         /// The size of the file in bytes.
         bytes: u64,
         /// The SHA-256 digest of the file in lowercase hexadecimal, if it is known.
         sha256: Option<String>,
     },
-    /// A person, or the program, needs nothing more.
+    /// A person or the program needs nothing more from the submission.
     Settled,
 }
 
-/// What is known about a submission from its intent to its picture.
+/// Everything that is known about one submission, from its intent to its saved picture.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     intent: Intent,
@@ -132,12 +139,13 @@ pub struct Record {
 pub struct Keyed {
     /// What is known about the submission.
     pub record: Record,
-    /// Whether a process works on it that runs.
+    /// Whether a running process is working on the submission.
     pub is_in_use: bool,
 }
 
 impl Keyed {
-    /// Whether the submission counts as an attempt: it was not certainly refused.
+    /// Returns `true` unless the service certainly did not accept the submission. A submission that
+    /// may be billed uses up its key: nothing else is submitted with the key.
     pub fn may_be_billed(&self) -> bool {
         *self.record.state() != State::NotBilled
     }
@@ -147,25 +155,26 @@ impl Keyed {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Life {
     state: State,
-    /// Whether the response was lost.
+    /// Whether the response to the submission was lost.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     is_lost: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     task: Option<TaskRef>,
-    /// When a poll first returned `Ready`, in seconds since the Unix epoch, by the clock of the
-    /// machine.
+    /// When the first poll that returned `Ready` was sent, in seconds since the Unix epoch, by the
+    /// clock of this machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     ready_at: Option<u64>,
-    /// The same by the clock of the service.
+    /// When the service first responded with `Ready`, by its own clock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     ready_date: Option<u64>,
-    /// When a poll first returned `Task not found`, by the clock of the service.
+    /// When a poll first returned `Task not found`, by the clock of the service. `None` once a
+    /// later poll has found the task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     not_found_date: Option<u64>,
     /// What the service said about the failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     details: Option<Value>,
-    /// Where the bytes of a damaged delivery are.
+    /// The file with the bytes of a damaged delivery.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     damaged: Option<StoredPath>,
 }
@@ -181,7 +190,7 @@ impl Record {
         &self.intent
     }
 
-    /// Returns where the submission is in its life.
+    /// Returns the state of the submission.
     pub fn state(&self) -> &State {
         &self.life.state
     }
@@ -191,33 +200,34 @@ impl Record {
         self.life.task.as_ref()
     }
 
-    /// Whether the response to the submission was lost, so that only a person or a webhook can say
-    /// what became of it. If it is `false` and the state is [`Unknown`](State::Unknown), the
-    /// submission may still be in flight.
+    /// Returns `true` if the response to the submission was lost. Only a person or a webhook can
+    /// then tell whether the service accepted the submission. If this method returns `false` and
+    /// the state is [`Unknown`](State::Unknown), the submission may still be in flight.
     pub fn is_lost(&self) -> bool {
         self.life.is_lost
     }
 
-    /// Returns when a poll first returned `Ready`, in whole seconds of the clock of this machine.
-    /// The validity of the delivery URL counts from then.
+    /// Returns when the first poll that returned `Ready` was sent, by the clock of this machine, in
+    /// whole seconds. The ten minutes of the delivery URL count from this time.
     pub fn ready_at(&self) -> Option<SystemTime> {
         self.life.ready_at.map(time)
     }
 
     /// Returns what the service said about the failure of the task: the members of the poll
-    /// response besides the id and the status, such as `details`. Long ones become text, of which
-    /// only the beginning is kept.
+    /// response besides the id and the status, such as `details`. If these members are long, the
+    /// value is text with only their beginning.
     pub fn details(&self) -> Option<&Value> {
         self.life.details.as_ref()
     }
 
-    /// Returns where the bytes of a delivery are that is not a whole picture, unless its picture
-    /// was saved since.
+    /// Returns the file with the bytes of a damaged delivery. `None` if no delivery was damaged, or
+    /// if the picture was saved since.
     pub fn damaged(&self) -> Option<&Path> {
         self.life.damaged.as_ref().map(|path| &*path.0)
     }
 
-    /// Whether this is another submission to the same service, and has the task.
+    /// Returns whether this is the record of another submission to the same service, and has this
+    /// task.
     pub(super) fn is_other_with(&self, submission: &Intent, task: &TaskRef) -> bool {
         let services = self.intent.account().zip(submission.account());
         let is_same = services.is_none_or(|(one, other)| one.service() == other.service());
@@ -225,7 +235,8 @@ impl Record {
         self.intent.id() != submission.id() && is_same && has_task
     }
 
-    /// Returns when a poll first returned `Ready`.
+    /// Returns when a poll first returned `Ready`, by the clock of this machine and that of the
+    /// service.
     pub(crate) fn first_ready(&self) -> Option<Moment> {
         let date = self.life.ready_date.map(time);
         Some(Moment { at: self.ready_at()?, date, instant: None })
@@ -241,10 +252,13 @@ impl Record {
 
     /// Applies a step, and returns whether the record has changed.
     ///
-    /// This is the only place that decides what follows from a step. Whatever stores records runs
-    /// it: [`Directory`](super::Directory), the history of `kiln`, and the ledger of
-    /// `imagekiln-batch`. A record is closed without a picture only by a poll that succeeded, or by
-    /// a person.
+    /// This method is the only place that decides what a step changes. Every store of records calls
+    /// it, so that all stores agree: [`Directory`](super::Directory), the history of `kiln`, and
+    /// the ledger of `imagekiln-batch`.
+    ///
+    /// The task of a record is paid, so the record is closed without a picture only if the task
+    /// certainly has none, or if a person or the program settles it. A failed poll, a first `Task
+    /// not found`, or a refused download within ten minutes leaves the record open.
     pub fn advance(&mut self, step: &Step) -> bool {
         let before = self.life.clone();
         self.life.advance(self.intent.id(), step);
@@ -252,12 +266,12 @@ impl Record {
         self.life != before
     }
 
-    /// Returns what two stores together know about one submission, for example after a crash has
-    /// left it in both, or if a backup was restored.
+    /// Merges two records of one submission, for example if a crash has left the submission in two
+    /// stores, or if a backup was restored.
     ///
-    /// The order and the number of the parts make no difference. A task counts more than what is
-    /// said without it, because it proves that the submission was billed; otherwise the state that
-    /// is closer to the picture wins.
+    /// The result does not depend on the order in which records are merged, or on how often. A
+    /// record with a task wins over a record without one, because a task proves that the submission
+    /// was billed. Otherwise, the record whose state is closer to a saved picture wins.
     #[must_use]
     pub fn join(self, other: Self) -> Self {
         let mut joined = Self { intent: self.intent, life: self.life.join(other.life) };
@@ -271,14 +285,16 @@ impl Life {
         match (&self.state, step) {
             (State::Unknown, Step::NotBilled) => self.state = State::NotBilled,
             (State::Unknown, Step::Lost) => self.is_lost = true,
-            // A task proves that the submission was billed, whatever a person has found out.
+            // A task proves that the submission was billed, even if a person settled the submission
+            // as not billed.
             (State::Unknown | State::NotBilled | State::Settled, Step::Accepted(task))
                 if self.task.is_none() =>
             {
                 self.task = Some(task.clone().of_submission(submission));
                 self.state = State::Accepted;
             }
-            // A webhook or a person found the task, and the response says what it costs.
+            // The record already has a task, for example from a webhook or a person. The response
+            // may add what was missing, such as the cost.
             (_, Step::Accepted(task)) => {
                 self.task = self.task.take().map(|known| known.completed_by(task));
             }
@@ -291,7 +307,8 @@ impl Life {
                     self.details = details.clone();
                 }
             }
-            // The URL should be valid, although the first one no longer is.
+            // A poll returned this URL after the validity of the first URL had ended, so this URL
+            // should still be valid. Its refusal proves that the picture is gone.
             (State::Accepted | State::Ready, Step::Refused { given, after })
                 if *after >= DELIVERY_VALIDITY
                     || has_passed(self.ready_date, DELIVERY_VALIDITY, *given) =>
@@ -301,7 +318,8 @@ impl Life {
             (State::Accepted | State::Ready, Step::Damaged { path }) => {
                 self.damaged = Some(StoredPath(path.clone()));
             }
-            // A saved picture is one even if it was given up before. It may be saved again.
+            // A picture on disk wins over an earlier failure, expiry or settlement. It may also be
+            // saved a second time, at another path.
             (
                 State::Accepted
                 | State::Ready
@@ -320,7 +338,8 @@ impl Life {
     }
 
     fn polled(&mut self, status: &TaskStatus, at: SystemTime, date: Option<SystemTime>) {
-        // The poll may have gone to a part of the service that does not know the task yet.
+        // The poll may have reached a server that does not know the task yet, so only a second
+        // `Task not found` after `NOT_FOUND_PROOF` closes the record of a paid task.
         if *status == TaskStatus::TaskNotFound {
             self.not_found_date = earlier(self.not_found_date, date.map(seconds));
             if has_passed(self.not_found_date, NOT_FOUND_PROOF, date) {
@@ -338,7 +357,8 @@ impl Life {
         }
     }
 
-    /// Nothing polls the task of a closed record, so its URL need not be signed.
+    /// Removes the signature from the polling URL of a closed record. Nothing polls that task
+    /// again, and a signature is a secret that should not be stored without need.
     fn without_signature(&mut self) {
         if self.state.is_closed() {
             self.task = self.task.take().map(TaskRef::without_signature);
@@ -346,8 +366,8 @@ impl Life {
     }
 
     fn join(self, other: Self) -> Self {
-        // The text decides between two pictures, or two failures: any rule is right that does not
-        // depend on the order.
+        // Two records may have states of the same rank, for example two failures. The JSON text
+        // decides between them, because any rule that does not depend on the order will do.
         let order = |life: &Self| {
             let task = life.task.clone().map(|task| task.with_cost(None));
             let text = serde_json::to_string(&(&life.state, &task)).unwrap_or_default();
@@ -367,7 +387,8 @@ impl Life {
             is_lost: less.is_lost || more.is_lost,
             ready_at: earlier(less.ready_at, more.ready_at),
             ready_date: earlier(less.ready_date, more.ready_date),
-            // A poll that found the task is kept as `None`.
+            // `None` may mean that a poll has found the task since, so `None` in either record
+            // wins.
             not_found_date: less.not_found_date.zip(more.not_found_date).map(|(a, b)| a.max(b)),
         }
     }
@@ -377,8 +398,8 @@ fn earlier(one: Option<u64>, other: Option<u64>) -> Option<u64> {
     one.into_iter().chain(other).min()
 }
 
-/// Whether the clock of the service proves that so much time has passed. The clock of this machine
-/// proves nothing, because people and programs set it.
+/// Returns whether the clock of the service proves that at least `wait` has passed. The clock of
+/// this machine proves nothing, because people and programs set it.
 fn has_passed(since: Option<u64>, wait: Duration, now: Option<SystemTime>) -> bool {
     let passed = since.zip(now).map(|(since, now)| now.duration_since(time(since)));
     passed.is_some_and(|passed| passed.is_ok_and(|passed| passed >= wait))

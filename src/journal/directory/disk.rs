@@ -1,4 +1,4 @@
-//! The operations that change the files of a journal.
+//! The file operations of a journal, which tests can replace.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -6,11 +6,11 @@ use std::{
     path::Path,
 };
 
-/// The operations that a [`Directory`](super::Directory) uses on its files. The defaults call the
-/// operating system.
+/// The operations with which a [`Directory`](super::Directory) reads and changes its files. The
+/// default implementations call the operating system.
 ///
-/// [`Directory::open_on`](super::Directory::open_on) takes an implementation, for example one that
-/// fails in tests:
+/// [`Directory::open_on`](super::Directory::open_on) takes another implementation, for example one
+/// that fails in tests:
 ///
 /// ```
 /// use std::{fs::File, io, path::Path, sync::Arc};
@@ -33,22 +33,24 @@ use std::{
 /// # }
 /// ```
 ///
-/// The directory locks its files itself.
+/// Locks are not part of this trait: the directory locks its files itself.
 #[doc(hidden)]
 pub trait Disk: Send + Sync {
-    /// Returns the content of a file. Fails if it is something else, such as a pipe.
+    /// Returns the content of a file. Fails if the path is not a regular file, but for example a
+    /// pipe.
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
         must_be_a_file(path)?;
         fs::read(path)
     }
 
-    /// Opens a file for reading and writing. Fails if it is something else, such as a pipe.
+    /// Opens a file for reading and writing. Fails if the path is not a regular file, but for
+    /// example a pipe.
     fn open(&self, path: &Path) -> io::Result<File> {
         must_be_a_file(path)?;
         OpenOptions::new().read(true).write(true).open(path)
     }
 
-    /// Creates a file that other users cannot read. Fails if something has its name.
+    /// Creates a file that other users cannot read. Fails if the path already exists.
     fn create(&self, path: &Path) -> io::Result<File> {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create_new(true);
@@ -64,13 +66,13 @@ pub trait Disk: Send + Sync {
         file.write_all(bytes)
     }
 
-    /// Flushes the content of a file.
+    /// Flushes the content of a file to disk.
     fn sync(&self, file: &File, path: &Path) -> io::Result<()> {
         let _ = path;
         file.sync_data()
     }
 
-    /// Gives a file another name. Fails if something has that name.
+    /// Gives a file a second name. Fails if that name already exists.
     fn link(&self, file: &Path, name: &Path) -> io::Result<()> {
         let linked = fs::hard_link(file, name);
         let has_links = |error: &io::Error| {
@@ -78,7 +80,8 @@ pub trait Disk: Send + Sync {
         };
         match linked {
             Err(error) if !has_links(&error) => {
-                // Only one process can make the name.
+                // The file system has no hard links. Only one process can create an empty file with
+                // the name, so this reserves the name, and the rename then replaces the empty file.
                 drop(self.create(name)?);
                 fs::rename(file, name).inspect_err(|_| drop(fs::remove_file(name)))
             }
@@ -96,18 +99,18 @@ pub trait Disk: Send + Sync {
         fs::remove_file(path)
     }
 
-    /// Flushes the names of the files in a directory.
+    /// Flushes a directory to disk, so that the names of its files survive a crash.
     fn sync_names(&self, directory: &Path) -> io::Result<()> {
         if cfg!(unix) { File::open(directory)?.sync_all() } else { Ok(()) }
     }
 }
 
-/// The disks of this machine.
+/// The file operations of the operating system.
 pub(super) struct System;
 
 impl Disk for System {}
 
-/// Opening a pipe waits for its other end.
+/// Fails if the path is not a regular file. Opening a pipe would wait for its other end.
 fn must_be_a_file(path: &Path) -> io::Result<()> {
     if fs::metadata(path)?.is_file() {
         return Ok(());
@@ -115,7 +118,7 @@ fn must_be_a_file(path: &Path) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::InvalidData, "it is not a file"))
 }
 
-/// Returns `None` if the file does not exist.
+/// Converts the error for a missing file to `None`.
 pub(super) fn if_present<T>(found: io::Result<T>) -> io::Result<Option<T>> {
     match found {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -123,7 +126,8 @@ pub(super) fn if_present<T>(found: io::Result<T>) -> io::Result<Option<T>> {
     }
 }
 
-/// Creates a directory whose name survives a crash.
+/// Creates a directory and its parents, and flushes their names to disk, so that a crash does not
+/// lose the directory with the records in it.
 pub(super) fn create_durable(disk: &dyn Disk, folder: &Path) -> io::Result<()> {
     if folder.is_dir() {
         return Ok(());

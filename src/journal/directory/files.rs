@@ -1,5 +1,5 @@
-//! The changes of a journal's files. Nothing but a file says what is known about its submission, so
-//! a file that is damaged or lost is one record at most.
+//! Creates and changes the files of a journal. Everything that is known about a submission is in
+//! one file, so a damaged or lost file affects one record at most.
 
 use std::{
     collections::HashMap,
@@ -27,10 +27,11 @@ use crate::{
     values::{Mutex, file::is_at},
 };
 
-/// Where files are moved that contain bytes that are not understood.
+/// The directory for files with bytes that the journal cannot parse. Such a file may name a paid
+/// task, so the journal keeps it for a person to inspect.
 const DAMAGED: &str = "damaged";
 
-/// The beginning of the names of files that are being written.
+/// The prefix of the names of files that are being written.
 pub(super) const NEW: &str = "new-";
 
 /// The file that a process locks while it records a task that a person found.
@@ -41,7 +42,7 @@ pub(super) struct Files {
     folder: PathBuf,
     pub(super) disk: Arc<dyn Disk>,
     pub(super) process: Process,
-    /// The highest number that is known to be taken.
+    /// The highest number of a record that this process knows of.
     last: AtomicU64,
     /// The numbers of open records by the ids of their submissions.
     pub(super) numbers: Mutex<HashMap<String, u64>>,
@@ -72,7 +73,9 @@ impl Files {
         List::new(&self.folder, Arc::clone(&self.disk))
     }
 
-    /// Writes the record of a submission, with the space for its acceptance. Returns its number.
+    /// Writes the record of a submission, including the space for its acceptance, and returns the
+    /// number of the record. On a full disk, this fails before the client sends anything that is
+    /// billed.
     pub(super) fn intend(&self, intent: Intent) -> io::Result<u64> {
         self.process.show()?;
         let id = intent.id().to_owned();
@@ -80,20 +83,21 @@ impl Files {
         let open = self.folder.join(OPEN);
         let number = self.with_new(&open, &text, |new| self.number(new))?;
         self.disk.sync_names(&open).inspect_err(|_| {
-            // Nothing is sent, so there is nothing to know.
+            // After this error, the client sends nothing, so the submission needs no record.
             let _ = self.disk.remove(&open_path(&self.folder, number));
         })?;
         self.numbers.lock().insert(id, number);
         Ok(number)
     }
 
-    /// Gives a new file the next number that no other process has given.
+    /// Gives a new file the next free number. Other processes may be doing the same: only one of
+    /// them can create the name of a number, and the others try the next one.
     fn number(&self, new: &Path) -> io::Result<u64> {
         loop {
             let number = self.last.fetch_add(1, Ordering::Relaxed).saturating_add(1);
             let path = open_path(&self.folder, number);
             match self.disk.link(new, &path) {
-                // Another process may have taken the number, and closed its record.
+                // Another process may have used this number before, and closed its record.
                 Ok(()) if closed_path(&self.folder, number).exists() => self.disk.remove(&path)?,
                 Ok(()) => return Ok(number),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
@@ -103,7 +107,8 @@ impl Files {
         }
     }
 
-    /// Writes a file under a name that means nothing, and lets `place` give it its name.
+    /// Writes a file under a temporary name, and then lets `place` give the file its final name. A
+    /// file with a final name is therefore complete and flushed to disk.
     pub(super) fn with_new<T>(
         &self,
         folder: &Path,
@@ -117,12 +122,13 @@ impl Files {
             .write(&file, &path, 0, text)
             .and_then(|()| self.disk.sync(&file, &path))
             .and_then(|()| place(&path));
-        // A later process removes it, too.
+        // An error is harmless: no file with a temporary name is ever read as a record.
         let _ = if_present(self.disk.remove(&path));
         written
     }
 
-    /// Applies a step to the record of a submission. Does nothing if there is none.
+    /// Applies a step to the record of a submission. If there is no record, this does nothing,
+    /// except that an acceptance fails.
     pub(super) fn advance(&self, submission: &str, step: &Step) -> io::Result<()> {
         let known = self.numbers.lock().get(submission).copied();
         let number = match known {
@@ -140,7 +146,7 @@ impl Files {
                 }
                 Ok(())
             }
-            // A task must not be forgotten.
+            // Without a record, the paid task would be lost, so the caller has to report it.
             (None, Step::Accepted(_)) => {
                 let message = "the journal does not contain the submission";
                 Err(io::Error::new(io::ErrorKind::NotFound, message))
@@ -149,9 +155,10 @@ impl Files {
         }
     }
 
-    /// Records a task that was found, unless another submission has it.
+    /// Assigns a task to a submission. Returns `false` if another submission already has the task.
     pub(super) fn adopt(&self, submission: &Intent, task: TaskRef) -> io::Result<bool> {
-        // Two of them could each miss the record of the other.
+        // Only one process at a time may do this. Two processes that assign the same task at once
+        // could each miss the other's record, and one paid picture would count for two submissions.
         let path = self.folder.join(ADOPTING);
         let _locked = loop {
             let file = match self.disk.create(&path) {
@@ -173,7 +180,7 @@ impl Files {
         self.advance(submission.id(), &Step::Accepted(task)).map(|()| true)
     }
 
-    /// Returns the number of a submission that this process did not open.
+    /// Searches all records for a submission that is not in `numbers`, and returns its number.
     fn find(&self, submission: &str) -> io::Result<Option<u64>> {
         let mut listed = self.list()?;
         let is_it = |found: Found| {
@@ -183,7 +190,8 @@ impl Files {
         Ok(listed.find_map(is_it))
     }
 
-    /// Applies a step to a record, and returns the record. `None` if it is gone.
+    /// Applies a step to a record, and returns the record. `None` if the record is gone, or if it
+    /// is that of another submission.
     fn change(&self, number: u64, submission: &str, step: &Step) -> io::Result<Option<Record>> {
         let Some(locked) = self.lock(number)? else { return Ok(None) };
         let Some(mut record) = locked.places.record() else {
@@ -194,7 +202,8 @@ impl Files {
         if record.intent().id() != submission {
             return Ok(None);
         }
-        // Others must see that this process runs, even if somebody has removed its lock.
+        // Other processes must see that this process is running, even if somebody has removed its
+        // lock file. Otherwise they would take over its records.
         let _ = self.owner();
         if record.advance(step) {
             self.write(number, &locked, &record)?;
@@ -202,7 +211,8 @@ impl Files {
         Ok(Some(record))
     }
 
-    /// Writes a record to where it belongs: in place, if it is open and its file has the space.
+    /// Writes a record to `open` or to `closed`, depending on its state. If the record stays open
+    /// and its file has the space, the change is written in place, which also works on a full disk.
     pub(super) fn write(&self, number: u64, locked: &Locked, record: &Record) -> io::Result<()> {
         let (open, closed) = (open_path(&self.folder, number), closed_path(&self.folder, number));
         let Locked { file, places } = locked;
@@ -214,7 +224,8 @@ impl Files {
                     self.keep_damaged(&open, content)?;
                     if_present(self.disk.remove(&open)).map(drop)
                 }
-                // A full disk can take it where it is.
+                // The disk may be full. Writing in place needs no new space, so the closed record
+                // stays in `open` until a later process moves it.
                 (Err(error), Some(Ok(content))) => match content.change(record)? {
                     Some(change) => self.write_at(file, &open, change),
                     None => Err(error),
@@ -246,7 +257,8 @@ impl Files {
         self.disk.sync(file, path)
     }
 
-    /// Writes a whole file, and replaces the one that is there.
+    /// Writes the whole file of a record, and replaces the file at `path`. `there` is what that
+    /// file contains, if it exists.
     pub(super) fn replace(
         &self,
         path: &Path,
@@ -265,8 +277,8 @@ impl Files {
         self.disk.sync_names(folder)
     }
 
-    /// Gives a file another name before it is replaced or removed, if it contains bytes that are
-    /// not understood.
+    /// If a file contains bytes that the journal cannot parse, gives the file a second name before
+    /// the caller replaces or removes it, because the bytes may name a paid task.
     fn keep_damaged(&self, path: &Path, content: &Read) -> io::Result<()> {
         if content.as_ref().is_ok_and(|content| !content.is_damaged) {
             return Ok(());
@@ -280,7 +292,7 @@ impl Files {
         self.disk.sync_names(&folder)
     }
 
-    /// Locks the file of a record. `None` if it is gone.
+    /// Locks the file of a record, and then reads it. `None` if the record is gone.
     pub(super) fn lock(&self, number: u64) -> io::Result<Option<Locked>> {
         let paths = [open_path(&self.folder, number), closed_path(&self.folder, number)];
         loop {
@@ -292,14 +304,15 @@ impl Files {
             });
             let Some((path, file)) = open.transpose()? else { return Ok(None) };
             process::lock(&file, || holder(read()))?;
-            // Whoever had the lock may have moved the record.
+            // The process that held the lock before may have moved or replaced the file.
             if is_at(&file, path).unwrap_or(false) {
                 return Ok(Some(Locked { file, places: read()? }));
             }
         }
     }
 
-    /// The name of this process, if others can see that it runs.
+    /// Returns the name of this process. `None` if other processes cannot see that it is running,
+    /// because a record with this owner would look abandoned.
     pub(super) fn owner(&self) -> Option<&str> {
         match self.process.show() {
             Ok(()) => Some(self.process.name()),

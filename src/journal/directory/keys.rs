@@ -1,4 +1,5 @@
-//! The keys of a journal: `keys/DIGEST-1.json` names the submission of the first attempt of a key.
+//! The idempotency keys of a journal. The file `keys/DIGEST-1.json` names the submission that is
+//! the first attempt of a key.
 
 use std::{
     io,
@@ -20,7 +21,7 @@ use crate::{
 
 const KEYS: &str = "keys";
 
-/// What the file of a key says.
+/// The content of the file of a key.
 #[derive(Serialize, Deserialize)]
 struct Owner {
     key: Key,
@@ -29,8 +30,9 @@ struct Owner {
 }
 
 impl Files {
-    /// Writes the record of a submission with a key, unless there is one that may be billed.
-    /// Returns that.
+    /// Writes the record of a submission with a key, and returns `None`. If the key already has a
+    /// submission that may be billed, leaves no new record, and returns the record of that
+    /// submission.
     pub(super) fn intend_once(&self, intent: Intent, key: &Key) -> io::Result<Option<Keyed>> {
         let folder = self.folder().join(KEYS);
         create_durable(&*self.disk, &folder)?;
@@ -41,17 +43,21 @@ impl Files {
         let number = self.intend(intent)?;
         let owner = Owner { key: key.clone(), number, submission };
         let taken = self.take(&folder, &owner);
-        // Nothing is sent. If that cannot be written either, a person is asked.
+        // Unless this submission has got the key, the client does not send it, so its record must
+        // not stay open. If that cannot be written either, the record stays open as `Unknown`, and
+        // a person has to decide about it.
         match &taken {
             Ok(None) => {}
             Ok(Some(_)) => drop(self.disk.remove(&open_path(self.folder(), number))),
-            // The key may already name the record.
+            // The file of the key may already name this record, so the record is closed and not
+            // removed: a key without its record could never be used again.
             Err(_) => drop(self.advance(&owner.submission, &Step::NotBilled)),
         }
         taken
     }
 
-    /// Makes a submission that of a key. Returns the one that another process has made it.
+    /// Makes a submission the owner of its key, and returns `None`. If another process was faster,
+    /// returns the record of that process.
     fn take(&self, folder: &Path, owner: &Owner) -> io::Result<Option<Keyed>> {
         let path = path(folder, &owner.key);
         let text = text::write_one(owner)?;
@@ -65,7 +71,8 @@ impl Files {
                     return Ok(None);
                 }
             }
-            // That of the last one, which was not billed, or of a process that was faster.
+            // The key already has a file: that of an earlier submission that was not billed, or
+            // that of another process that was faster.
             let Some(file) = if_present(self.disk.open(&path))? else { continue };
             process::lock(&file, || "another process".to_owned())?;
             if !is_at(&file, &path).unwrap_or(false) {
@@ -80,7 +87,8 @@ impl Files {
         }
     }
 
-    /// Returns the record of a key. Fails if it cannot be read, or is gone: it may be billed.
+    /// Returns the record of a key. Fails if the record cannot be read or is gone, because its
+    /// submission may be billed, and after `None` the client would submit again.
     pub(super) fn of_key(&self, key: &Key) -> io::Result<Option<Keyed>> {
         let path = path(&self.folder().join(KEYS), key);
         let Some(text) = if_present(self.disk.read(&path))? else { return self.unnamed(key) };
@@ -108,8 +116,10 @@ impl Files {
         }
     }
 
-    /// Whether another submission has the key of this one, which was then never sent: its process
-    /// ended before it could remove the record, or the system crashed before that was durable.
+    /// Returns whether another submission owns the key of this one. If so, this submission was
+    /// never sent, because a process sends a submission only after it has got the key. Its record
+    /// is a leftover: the process ended before it removed the record, or the machine crashed before
+    /// the removal was durable.
     pub(super) fn has_lost_key(&self, record: &Record) -> bool {
         let intent = record.intent();
         let (State::Unknown, Some(key)) = (record.state(), intent.key()) else { return false };
@@ -117,7 +127,7 @@ impl Files {
         known.is_some_and(|known| known.record.intent().id() != intent.id())
     }
 
-    /// Returns the open record of a key whose file is gone.
+    /// Returns the open record of a key that has no file. Its submission may be billed.
     fn unnamed(&self, key: &Key) -> io::Result<Option<Keyed>> {
         let mut list = self.list()?;
         for number in numbers(&self.folder().join(OPEN))? {

@@ -1,5 +1,5 @@
-//! Where the files of a journal are, and what they say: `open/17.json` is the record of the 17th
-//! submission until it is closed, and `closed/0/17.json` afterwards.
+//! Locates and reads the files of a journal. `open/17.json` is the record of the 17th submission
+//! until the record is closed, and `closed/0/17.json` afterwards.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -19,7 +19,7 @@ pub(super) const OPEN: &str = "open";
 pub(super) const CLOSED: &str = "closed";
 pub(super) const PROCESSES: &str = "processes";
 
-/// How many closed records are in one directory.
+/// The maximum number of closed records in one directory.
 pub(super) const SHARD: u64 = 1_000;
 
 /// A record in a directory, as [`Directory::list`](super::Directory::list) returns it.
@@ -30,17 +30,17 @@ pub struct Listed {
     pub number: u64,
     /// What is known about the submission.
     pub record: Record,
-    /// Whether a process that has the directory open works on it.
+    /// Whether a running process owns the record.
     pub is_in_use: bool,
 }
 
-/// What is known about a submission in a directory.
+/// A record, or why it cannot be read.
 pub(super) type Found = Result<Listed, Unreadable>;
 
 /// The content of a file, or why it cannot be read.
 pub(super) type Read = Result<Content, String>;
 
-/// What the files of a record say. After a crash, both may be there.
+/// The contents of the two files that a record can have. After a crash, both may exist.
 pub(super) struct Places {
     pub(super) open: Option<Read>,
     pub(super) closed: Option<Read>,
@@ -53,7 +53,8 @@ impl Places {
         if let (Some(Ok(one)), Some(Ok(other))) = (&open, &closed)
             && one.record.intent().id() != other.record.intent().id()
         {
-            // Somebody has copied a file of another journal.
+            // Two submissions have the same number, for example because somebody has copied a file
+            // from another journal.
             closed = Some(Err("it is the record of another submission".to_owned()));
         }
         Ok(Self { open, closed })
@@ -63,18 +64,18 @@ impl Places {
         [&self.open, &self.closed].into_iter().flatten()
     }
 
-    /// What both say, if at least one can be read.
+    /// Returns the record, merged from both files. `None` if neither file can be read.
     pub(super) fn record(&self) -> Option<Record> {
         let records = self.both().filter_map(|read| Some(read.as_ref().ok()?.record.clone()));
         records.reduce(Record::join)
     }
 
-    /// The process that works on the submission.
+    /// Returns the name of the process that owns the record.
     pub(super) fn owner(&self) -> Option<&str> {
         self.open.as_ref()?.as_ref().ok()?.owner.as_deref()
     }
 
-    /// Why there is no record.
+    /// Returns the path of the record and why it cannot be read, if there is an unreadable file.
     pub(super) fn unreadable(&self, folder: &Path, number: u64) -> Option<Unreadable> {
         let reason = self.both().find_map(|read| read.as_ref().err())?.clone();
         let is_open = self.open.is_some();
@@ -83,7 +84,7 @@ impl Places {
     }
 }
 
-/// Who may have locked a file.
+/// Names the process that may have locked a file, for an error message.
 pub(super) fn holder(places: io::Result<Places>) -> String {
     match places.as_ref().ok().and_then(Places::owner) {
         Some(owner) => format!("process {}, or another one,", process::number(owner)),
@@ -93,7 +94,8 @@ pub(super) fn holder(places: io::Result<Places>) -> String {
 
 /// Reads a file. `None` if it does not exist.
 fn read(disk: &dyn Disk, path: &Path) -> io::Result<Option<Read>> {
-    /// A line may be read while another process writes it.
+    /// Another process may be writing a line at this moment, so a file that looks damaged is read
+    /// again.
     const TRIES: u32 = 3;
     let mut tries = 0;
     loop {
@@ -113,7 +115,7 @@ fn read(disk: &dyn Disk, path: &Path) -> io::Result<Option<Read>> {
     }
 }
 
-/// A record as its files say.
+/// A record, and the name of the process that owns it.
 pub(super) struct Loaded {
     pub(super) record: Record,
     pub(super) owner: Option<String>,
@@ -127,7 +129,7 @@ pub(super) fn load(
 ) -> io::Result<Option<Result<Loaded, Unreadable>>> {
     let mut places = Places::read(disk, folder, number)?;
     if places.both().next().is_none() {
-        // It may have been opened again in the meantime.
+        // Another process may have moved the record from `closed` to `open` between the two reads.
         places = Places::read(disk, folder, number)?;
     }
     Ok(match places.record() {
@@ -141,15 +143,17 @@ pub(super) fn load(
 pub struct List {
     folder: PathBuf,
     disk: Arc<dyn Disk>,
-    /// The numbers of open records, and those of the closed ones that are next.
+    /// The numbers of the records that are still to be returned: of all open records, and of the
+    /// closed records in the directories that were read.
     numbers: BTreeSet<u64>,
+    /// The directories of closed records that were not read yet.
     shards: BTreeSet<u64>,
     has_closed: bool,
     running: HashMap<String, bool>,
 }
 
 impl List {
-    /// Empty if the directory does not exist.
+    /// Lists the records in a directory. The list is empty if the directory does not exist.
     pub(super) fn new(folder: &Path, disk: Arc<dyn Disk>) -> io::Result<Self> {
         let numbers: BTreeSet<u64> = numbers(&folder.join(OPEN))?.into_iter().collect();
         let shards = shards(folder)?.into_iter().collect();
@@ -161,7 +165,7 @@ impl List {
         Self::new(folder, Arc::new(System))
     }
 
-    /// Leaves out closed records, and does not look for them.
+    /// Omits closed records, without reading their directories.
     pub(super) fn without_closed(self) -> Self {
         Self { shards: BTreeSet::new(), has_closed: false, ..self }
     }
@@ -185,7 +189,8 @@ impl List {
         })))
     }
 
-    /// Adds the numbers of the newest directory of closed records, unless a newer record is known.
+    /// Reads directories of closed records, newest first, until `numbers` contains the newest
+    /// record that was not returned yet.
     fn fill(&mut self) -> Result<(), Unreadable> {
         while let Some(shard) = self.shards.last().copied() {
             if self.numbers.last().is_some_and(|number| number / SHARD > shard) {
@@ -212,7 +217,7 @@ impl Iterator for List {
             match self.record(number) {
                 Ok(Some(Ok(listed))) if listed.record.state().is_closed() && !self.has_closed => {}
                 Ok(Some(found)) => return Some(found),
-                // It was removed in the meantime.
+                // Another process has removed the record in the meantime.
                 Ok(None) => {}
                 Err(error) => {
                     return Some(Err(failed(number, open_path(&self.folder, number), error)));
@@ -234,7 +239,7 @@ pub(super) fn closed_path(folder: &Path, number: u64) -> PathBuf {
     folder.join(CLOSED).join((number / SHARD).to_string()).join(format!("{number}.json"))
 }
 
-/// Returns the names in a directory, which may not exist.
+/// Returns the names of the files in a directory, or none if the directory does not exist.
 pub(super) fn names(folder: &Path) -> io::Result<Vec<String>> {
     let Some(files) = if_present(folder.read_dir())? else { return Ok(Vec::new()) };
     let names = files.map(|file| Ok(file?.file_name().into_string().unwrap_or_default()));

@@ -1,4 +1,4 @@
-//! A journal in a directory, for several processes at once.
+//! A journal in a directory, which several processes can use at the same time.
 
 mod disk;
 mod files;
@@ -20,30 +20,34 @@ use self::{disk::System, files::Files, list::Found};
 use super::{Continues, Intent, Journal, JournalFuture, Key, Keyed, Record, Step, Unreadable};
 use crate::{Error, ErrorKind, TaskRef};
 
-/// A [`Journal`] in a directory with a small file of JSON for each submission.
+/// A [`Journal`] in a directory, with a small JSON file for each submission.
 ///
-/// - `open/17.json` is the record of the 17th submission until nothing is left to do, and
-///   `closed/0/17.json` afterwards. No two submissions share a file, so damage to a file is the
-///   loss of one record at most. A file that cannot be read is [listed](Self::list) with its path,
-///   and its bytes are not changed.
-/// - Several processes can use the directory at the same time. A process that has ended leaves its
-///   open records to the first one that asks for them. A process that is stopped while it writes a
-///   file keeps others from changing that file: they fail after five seconds.
-/// - Every write is flushed to disk. Before a submission is sent, the space for its acceptance is
-///   on the disk, so a disk that fills up afterwards loses nothing. Copy-on-write file systems such
-///   as Btrfs and ZFS do not keep written space: leave some space free there.
+/// - `open/17.json` is the record of the 17th submission until nothing is left to do for it, and
+///   `closed/0/17.json` afterwards. No two submissions share a file, so a damaged file affects one
+///   record at most. [`list`](Self::list) returns an error with the path of a file that it cannot
+///   read, and the journal does not change the bytes of such a file.
+/// - Several processes can use the directory at the same time. After a process has ended, the first
+///   process that calls [`Client::resume`](crate::Client::resume) takes over its open records. If a
+///   process is suspended while it writes a file, other processes cannot change that file, and fail
+///   after five seconds.
+/// - Every write is flushed to disk. Before the client sends a submission, the journal writes the
+///   space for its acceptance, so a disk that fills up afterwards does not lose the paid task.
+///   Copy-on-write file systems such as Btrfs and ZFS need new space for every write, so leave some
+///   space free there.
 /// - Only the user of the process can read the files (mode 0600), because polling URLs may be
-///   signed. They contain no keys, secrets or prompts, unless the program puts them into a
-///   [`Origin`](super::Origin).
-/// - Nothing is removed unless the program [asks for it](Self::forget_closed). A closed record
-///   takes an inode and a block of the disk, which is 4 KiB on most.
+///   signed. The files contain no API keys, secrets or prompts, unless the program puts some into
+///   an [`Origin`](super::Origin).
+/// - The journal keeps closed records until the program calls
+///   [`forget_closed`](Self::forget_closed). Each takes an inode and a block of the disk, usually 4
+///   KiB.
 ///
 /// The file system must support file locks.
 #[derive(Clone)]
 pub struct Directory(Arc<Files>);
 
 impl Directory {
-    /// Opens the directory at `path`, or creates it. Blocks while it reads the names of files.
+    /// Opens the directory at `path`, or creates it. This method blocks, because it reads the names
+    /// of the files.
     ///
     /// # Errors
     ///
@@ -52,8 +56,8 @@ impl Directory {
         Self::open_on(path, Arc::new(System))
     }
 
-    /// Opens the directory like [`open`](Self::open), and uses its files with the operations of
-    /// `disk`.
+    /// Opens the directory like [`open`](Self::open), but reads and changes its files with `disk`,
+    /// for example with one that fails in tests.
     ///
     /// # Errors
     ///
@@ -70,8 +74,9 @@ impl Directory {
         self.0.folder()
     }
 
-    /// Returns all records, newest first, without opening the directory: nothing if it does not
-    /// exist. Each record is read when the iterator returns it, which blocks.
+    /// Returns all records, newest first, without opening the directory for submissions. Returns no
+    /// records if the directory does not exist. The iterator reads each record when it returns the
+    /// record, which blocks.
     ///
     /// # Errors
     ///
@@ -81,8 +86,8 @@ impl Directory {
         List::of_system(path).map_err(|error| unusable(path, error))
     }
 
-    /// Returns the records that are not closed like [`list`](Self::list), and takes no longer if
-    /// there are many others.
+    /// Returns only the records that are not closed, like [`list`](Self::list). The time that this
+    /// takes does not depend on the number of closed records.
     ///
     /// # Errors
     ///
@@ -92,7 +97,8 @@ impl Directory {
         Self::list(path).map(List::without_closed)
     }
 
-    /// Returns the record with a number, without opening the directory. Blocks.
+    /// Returns the record with this number, or `None` if there is none, without opening the
+    /// directory for submissions. This method blocks.
     ///
     /// # Errors
     ///
@@ -107,8 +113,8 @@ impl Directory {
         found.map_err(|error| unusable(path, error))
     }
 
-    /// Returns the open records that this process works on, oldest first: its own, and those of
-    /// processes that have ended, which it continues.
+    /// Makes this process the owner of the open records whose owners have ended. Returns them,
+    /// together with the open records that this process already owns, oldest first.
     ///
     /// # Errors
     ///
@@ -119,9 +125,9 @@ impl Directory {
         taken.map_err(|error| unusable(self.path(), error))
     }
 
-    /// Makes this process the one that works on the open record with a number, so that no other
-    /// process [takes it over](Self::take_over). Returns `false` if a process works on it that
-    /// runs, or if the record is closed.
+    /// Makes this process the owner of the open record with this number, so that no other process
+    /// [takes it over](Self::take_over). Returns `false` if another running process owns the
+    /// record, or if the record is closed or unreadable.
     ///
     /// # Errors
     ///
@@ -132,9 +138,9 @@ impl Directory {
         claimed.map_err(|error| unusable(self.path(), error))
     }
 
-    /// Removes closed records, except the newest `keep` of all records and some older ones: whole
-    /// directories of 1,000. A program that depends on the memory of its journal, for example to
-    /// submit nothing twice, must not call it.
+    /// Removes old closed records. The newest `keep` records stay, together with up to 1,000 older
+    /// ones, because this method removes whole directories of 1,000 records. A program that relies
+    /// on old records, for example to submit nothing twice, must not call this method.
     ///
     /// # Errors
     ///
@@ -144,7 +150,7 @@ impl Directory {
         self.run(forget).await.map_err(|error| unusable(self.path(), error))
     }
 
-    /// Uses the files on a thread that may block. It runs to its end even if this future is
+    /// Runs an action on a thread that may block. The action completes even if this future is
     /// dropped.
     async fn run<T: Send + 'static>(
         &self,

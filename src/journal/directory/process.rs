@@ -1,5 +1,5 @@
-//! The processes that use a journal. Each has a file whose lock the system releases when the
-//! process ends, in whatever way.
+//! Finds out which processes that use a journal are still running. Each process holds the lock of a
+//! file of its own, and the operating system releases the lock however the process ends.
 
 use std::{
     collections::HashMap,
@@ -15,12 +15,13 @@ use std::{
 use super::disk::{Disk, if_present};
 use crate::values::{Mutex, file::is_at};
 
-/// How often a process tries the lock of a file, which is five seconds. Whoever has it needs it for
-/// some milliseconds, unless it is stopped.
+/// How often a process tries to lock a file, and the pause between two tries: five seconds in all.
+/// Another process normally holds such a lock for a few milliseconds. If it holds the lock for
+/// longer, it is probably suspended.
 const TRIES: u32 = 1_000;
 const BETWEEN_TRIES: Duration = Duration::from_millis(5);
 
-/// One that uses a journal. Two of them may be in one process of the system.
+/// A user of a journal. One process of the operating system may contain several.
 pub(super) struct Process {
     folder: PathBuf,
     name: String,
@@ -38,26 +39,29 @@ impl Process {
         &self.name
     }
 
-    /// Makes sure that others see that the process runs: somebody may have removed its file.
+    /// Makes sure that other processes can see that this process is running. Creates and locks its
+    /// file if the file does not exist yet, or if somebody has removed it.
     pub(super) fn show(&self) -> io::Result<()> {
         let mut lock = self.lock.lock();
         let path = path(&self.folder, &self.name);
         if lock.as_ref().is_some_and(|file| is_at(file, &path).unwrap_or(false)) {
             return Ok(());
         }
-        // Locked before it has its name, so that nobody ever sees it without a lock.
+        // The file is locked before it gets its final name. If another process saw the file
+        // unlocked, it would take over the records of this process.
         let new = path.with_extension("new");
         if_present(self.disk.remove(&new))?;
         let file = self.disk.create(&new)?;
         file.try_lock().map_err(unlockable)?;
         self.disk.rename(&new, &path)?;
-        // After a crash of the machine, another process may have the number in the name.
+        // The name must survive a crash of the machine. If the file were missing afterwards,
+        // `is_running` would look for the process number, which another program may have by then.
         self.disk.sync_names(&self.folder)?;
         *lock = Some(file);
         Ok(())
     }
 
-    /// Whether a process with this name runs.
+    /// Returns whether the process with this name is running.
     pub(super) fn is_running(&self, name: &str) -> bool {
         name == self.name || is_running(&self.folder, name)
     }
@@ -77,8 +81,9 @@ impl Process {
 }
 
 impl Drop for Process {
-    /// Closing the file would not release its lock while another thread starts a program: the new
-    /// process has the file until it runs that program.
+    /// Releases the lock explicitly. Closing the file is not enough while another thread starts a
+    /// program: until it runs that program, the new process has a copy of the open file, which
+    /// keeps the lock.
     fn drop(&mut self) {
         if let Some(file) = &*self.lock.lock()
             && let Err(error) = file.unlock()
@@ -88,25 +93,26 @@ impl Drop for Process {
     }
 }
 
-/// Whether the process with a name runs. Creates nothing.
+/// Returns whether the process with this name is running. Creates no file.
 pub(super) fn is_running(folder: &Path, name: &str) -> bool {
     let path = path(folder, name);
-    // Nothing else can be locked, and opening a pipe would wait.
+    // Only a regular file can be locked, and opening a pipe would wait for its other end.
     let file = if path.is_file() { File::open(&path).ok() } else { None };
     match file {
         Some(file) => matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)),
-        // Somebody removed the file.
+        // Somebody has removed the file, which leaves only the process number in the name.
         None => has_process(name),
     }
 }
 
-/// Whether the system has a process with the number in a name. `false` where that is not known.
+/// Returns whether the operating system has a process with the number in a name. Returns `false` on
+/// systems without `/proc`.
 fn has_process(name: &str) -> bool {
     let number = name.split('-').next().unwrap_or_default();
     number.parse::<u32>().is_ok_and(|number| Path::new("/proc").join(number.to_string()).exists())
 }
 
-/// The number of the process in a name, for people.
+/// Returns the process number in a name, for error messages.
 pub(super) fn number(name: &str) -> &str {
     name.split('-').next().unwrap_or(name)
 }
@@ -115,8 +121,8 @@ fn path(folder: &Path, name: &str) -> PathBuf {
     folder.join(format!("{name}.lock"))
 }
 
-/// Waits for the lock of a file. Fails after some seconds: the process that has it is stopped.
-/// `holder` says which one that may be.
+/// Waits for the lock of a file. Fails after five seconds, because the process that holds the lock
+/// is probably suspended. `holder` names that process for the error message.
 pub(super) fn lock(file: &File, holder: impl FnOnce() -> String) -> io::Result<()> {
     for _ in 0..TRIES {
         match file.try_lock() {

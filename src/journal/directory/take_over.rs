@@ -1,4 +1,4 @@
-//! The open records of processes that have ended, which another process continues.
+//! Takes over the open records of processes that have ended.
 
 use std::{io, path::PathBuf};
 
@@ -10,16 +10,18 @@ use super::{
 use crate::journal::{Record, Step};
 
 impl Files {
-    /// Returns the open records of this process, oldest first, and of those that have ended. This
-    /// process works on them from now on, if it continues them.
+    /// Returns the open records of this process and of processes that have ended, oldest first.
+    /// This process becomes the owner of the records for which `continues` returns `true`.
     pub(super) fn take_over(&self, continues: &dyn Fn(&Record) -> bool) -> io::Result<Vec<Found>> {
-        // Before the records are read: a process that ends later may own one that was read before.
+        // The ended processes are listed before the loop. A process that ends during the loop may
+        // own a record that the loop has already passed, so its lock file must stay.
         let mut ended = self.process.ended()?;
         let mut found = Vec::new();
         for number in numbers(&self.folder().join(OPEN))? {
             match load(self.folder(), &*self.disk, number)? {
                 Some(Ok(loaded)) if loaded.record.state().is_closed() => {
-                    // The disk was full, or a process was killed before it could remove the file.
+                    // A closed record is still in `open`, because the disk was full, or because a
+                    // process was killed before it could remove the file.
                     self.finish(number);
                 }
                 Some(Ok(loaded)) => {
@@ -46,8 +48,8 @@ impl Files {
         Ok(found)
     }
 
-    /// Returns `Some(true)` if this process works on a record from now on, `Some(false)` if nobody
-    /// does, and `None` if another one does.
+    /// Returns `Some(true)` if this process owns the record from now on, `Some(false)` if no
+    /// running process owns the record, and `None` if another running process does.
     fn use_of(
         &self,
         number: u64,
@@ -63,14 +65,16 @@ impl Files {
         is_left.then_some(is_own)
     }
 
-    /// Works on an open record, unless a process does that runs. Returns whether it is ours.
+    /// Makes this process the owner of an open record, unless another running process owns it.
+    /// Returns whether this process owns the record.
     pub(super) fn claim(&self, number: u64) -> io::Result<bool> {
         let Some(Ok(loaded)) = load(self.folder(), &*self.disk, number)? else { return Ok(false) };
         self.numbers.lock().insert(loaded.record.intent().id().to_owned(), number);
         Ok(!loaded.record.state().is_closed() && self.is_ours(number, &loaded))
     }
 
-    /// Moves a closed record to where it belongs.
+    /// Moves a closed record from `open` to `closed`. Errors are only logged, because a later
+    /// process tries again.
     fn finish(&self, number: u64) {
         let finished = self.lock(number).and_then(|locked| match locked {
             Some(locked) => match locked.places.record() {
@@ -84,7 +88,8 @@ impl Files {
         }
     }
 
-    /// Whether this process works on a record. It takes one whose process has ended.
+    /// Returns whether this process owns a record. If the owner of the record has ended, this
+    /// process becomes the owner.
     fn is_ours(&self, number: u64, loaded: &Loaded) -> bool {
         match &loaded.owner {
             Some(owner) if owner == self.process.name() => true,
@@ -96,9 +101,11 @@ impl Files {
         }
     }
 
-    /// Makes this process the owner of a record. Returns `false` if another one was faster.
+    /// Makes this process the owner of a record. Returns `false` if another process was faster, or
+    /// if the record is no longer open.
     fn become_owner(&self, number: u64, before: Option<&str>) -> io::Result<bool> {
-        // The disk may be full. Then others may continue the same tasks, which costs nothing.
+        // The disk may be full. This process then works on the record without owning it. Another
+        // process may do so, too, but both only poll the same task, which costs nothing.
         let Some(owner) = self.owner() else { return Ok(true) };
         let Some(locked) = self.lock(number)? else { return Ok(false) };
         let Some(Ok(content)) = &locked.places.open else { return Ok(false) };
@@ -114,7 +121,8 @@ impl Files {
         Ok(true)
     }
 
-    /// Removes what processes have left that have ended, and own no open record.
+    /// Removes the unfinished files of processes that have ended, and the given lock files of
+    /// processes that own no open record.
     fn sweep(&self, locks: impl Iterator<Item = PathBuf>) -> io::Result<()> {
         let folder = self.folder().join(OPEN);
         for name in names(&folder)? {

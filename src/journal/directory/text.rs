@@ -1,10 +1,15 @@
-//! The text of a record's file, which a person can read.
+//! The format of the file of a record: text that a person can read.
 //!
-//! Each line is a JSON object that begins with a check of its bytes. The first line is a record,
-//! which is never changed. If the record is open, three lines of a fixed length follow, padded with
-//! spaces: the process that works on the submission, the acceptance or that the response was lost,
-//! and the last change after the acceptance. They are written in place, so that a full disk can
-//! take them, and a write that is interrupted damages no other line.
+//! Each line is a JSON object that begins with a checksum of its bytes. The first line is a record,
+//! and is never changed. If the record is open, three lines of a fixed length follow, padded with
+//! spaces:
+//!
+//! 1. the process that owns the record;
+//! 2. the acceptance, or that the response was lost;
+//! 3. the last change after the acceptance.
+//!
+//! These three lines are written in place. This needs no new space, so it works on a full disk, and
+//! an interrupted write damages no other line.
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use sha2::{Digest as _, Sha256};
@@ -14,15 +19,16 @@ use crate::{
     values::hash::hex,
 };
 
-/// The lengths of the lines after the first one in bytes. A task has a polling URL, and a saved
-/// picture a path: whatever is longer replaces the file.
+/// The lengths of the lines after the first one, in bytes. The last two may contain a polling URL
+/// or a path. If such a line does not fit, the whole file is replaced.
 const LENGTHS: [usize; 3] = [128, 4096, 4096];
 
-/// The first characters of a line, which the check and the rest of the object follow.
+/// The first characters of a line, which are followed by the checksum and the rest of the object.
 const BEGIN: &str = r#"{"check":""#;
+/// The length of a checksum in characters.
 const CHECK: usize = 16;
 
-/// The place of a line with a fixed length.
+/// A line with a fixed length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Slot {
     Owner,
@@ -34,13 +40,14 @@ pub(super) enum Slot {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Content {
     pub(super) record: Record,
-    /// The process that works on the submission.
+    /// The name of the process that owns the record.
     pub(super) owner: Option<String>,
     /// The length of the first line, if other lines follow.
     first: Option<usize>,
-    /// Whether the line of the acceptance has a task. Until then, it is written again.
+    /// Whether the record has a task. Until then, changes are written to the line of the
+    /// acceptance, and afterwards to the last line.
     is_accepted: bool,
-    /// Whether the file contains bytes that are not understood.
+    /// Whether the file contains bytes that cannot be parsed.
     pub(super) is_damaged: bool,
 }
 
@@ -49,7 +56,8 @@ struct Owner {
     process: String,
 }
 
-/// Returns the text of a record. An open one has an owner, and space for its changes.
+/// Returns the text of a record. The text of an open record includes its owner and the space for
+/// its changes.
 pub(super) fn write(record: &Record, owner: Option<&str>) -> serde_json::Result<Vec<u8>> {
     let mut text = write_one(record)?;
     if !record.state().is_closed() {
@@ -105,7 +113,7 @@ pub(super) fn read(text: &[u8]) -> Result<Content, &'static str> {
 }
 
 impl Content {
-    /// Adds what a line says. Returns whether it is understood.
+    /// Adds the content of a line. Returns `false` if the line cannot be parsed.
     fn add(&mut self, slot: Slot, line: &[u8]) -> bool {
         if line.is_empty() {
             return true;
@@ -115,20 +123,22 @@ impl Content {
             return self.owner.is_some();
         }
         let Some(life) = parse::<Life>(line) else { return false };
-        // The lines are in the order in which they are first written.
+        // The lines are in the order in which they are first written, so a later line replaces an
+        // earlier one.
         self.record.set_life(life);
         self.is_accepted = self.record.task().is_some();
         true
     }
 
-    /// Returns the position and the bytes of a line that says what has changed, if the file has
-    /// the space for it.
+    /// Returns the line that stores the changes of a record, with its position. `None` if the file
+    /// does not have the space for the line.
     pub(super) fn change(&self, record: &Record) -> serde_json::Result<Option<(u64, Vec<u8>)>> {
         let slot = if self.is_accepted { Slot::Change } else { Slot::Acceptance };
         self.line_of(slot, line(record.life())?)
     }
 
-    /// Returns the position and the bytes of the line that names an owner.
+    /// Returns the line that names an owner, with its position. `None` if the file does not have
+    /// the space for the line.
     pub(super) fn claim(&self, owner: &str) -> serde_json::Result<Option<(u64, Vec<u8>)>> {
         self.line_of(Slot::Owner, line(&Owner { process: owner.to_owned() })?)
     }
@@ -145,14 +155,14 @@ impl Content {
     }
 }
 
-/// Returns a line without its end.
+/// Returns a line without padding and without a line feed.
 fn line(value: &impl Serialize) -> serde_json::Result<Vec<u8>> {
     let object = serde_json::to_string(value)?;
     let members = object.strip_prefix('{').unwrap_or_default();
     Ok(format!("{BEGIN}{}\",{members}", check(object.as_bytes())).into_bytes())
 }
 
-/// Returns the value of a line, or `None` if the line is not as it was written.
+/// Returns the value of a line, or `None` if the line is damaged.
 fn parse<T: DeserializeOwned>(line: &[u8]) -> Option<T> {
     let (check, rest) = line.strip_prefix(BEGIN.as_bytes())?.split_at_checked(CHECK)?;
     let object = [b"{", rest.strip_prefix(b"\",")?].concat();
@@ -175,7 +185,7 @@ fn blank(length: usize) -> Vec<u8> {
     line
 }
 
-/// Returns a line of a fixed length. `None` if it is too short.
+/// Returns a line padded to a fixed length, or `None` if the line is too long.
 fn padded(mut line: Vec<u8>, length: usize) -> Option<Vec<u8>> {
     if line.len() >= length {
         return None;
