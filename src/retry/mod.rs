@@ -1,4 +1,5 @@
-//! When a failed request is sent again, and when the next attempt is due.
+//! Decides whether a failed request is retried, and how long the client waits before the next
+//! attempt.
 
 pub(crate) mod status;
 
@@ -59,10 +60,15 @@ impl RetryPolicy {
         self
     }
 
-    /// Sets how long a wait polls again after an answer that others contradict: a refusal, such as
-    /// 403, although the service has accepted the key before, or `Task not found` of a task that
-    /// was found or accepted in this time. The default is 30 seconds, or five such answers in a
-    /// row. With 0, the first one ends the wait.
+    /// Sets how long a wait keeps polling after responses that contradict earlier ones. A service
+    /// with several servers may send such responses for a moment. They are
+    ///
+    /// - a refusal, such as 403, although the service has accepted the key before;
+    /// - `Task not found`, although an earlier poll of the wait has found the task, or the service
+    ///   has accepted the task within this time.
+    ///
+    /// The wait ends when this time has passed since the first of them, or after five of them in a
+    /// row. The default is 30 seconds. With 0, the first one ends the wait.
     pub fn longest_doubt(mut self, doubt: Duration) -> Self {
         self.longest_doubt = doubt;
         self
@@ -75,7 +81,7 @@ impl RetryPolicy {
 pub(crate) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     let text = |name| headers.get(name)?.to_str().ok().map(str::trim);
     let value = text(RETRY_AFTER)?;
-    // `parse` would accept a plus sign.
+    // Only digits are valid, but `parse` would also accept a plus sign.
     if value.bytes().all(|byte| byte.is_ascii_digit()) {
         return value.parse().ok().map(Duration::from_secs);
     }
@@ -84,13 +90,14 @@ pub(crate) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Durati
     Some(date.duration_since(date_of(headers).unwrap_or(now)).unwrap_or_default())
 }
 
-/// Returns when the service sent a response, by its own clock: the header `Date`.
+/// Returns when the service sent a response, by the clock of the service: the header `Date`.
 pub(crate) fn date_of(headers: &HeaderMap) -> Option<SystemTime> {
     httpdate::parse_http_date(headers.get(DATE)?.to_str().ok()?.trim()).ok()
 }
 
 /// The retries that all requests of one purpose (submissions, polls or downloads) share. Each retry
-/// uses one, and they are refilled over time.
+/// takes one from the budget, and the budget refills over time. Without a budget, a client with
+/// many tasks would multiply the load on a service that is already failing.
 #[derive(Debug)]
 pub(crate) struct RetryBudget(Mutex<Level>);
 
@@ -135,7 +142,8 @@ const MAX_JITTER: Duration = Duration::from_secs(5);
 const FIRST_RETRY: Duration = Duration::from_millis(500);
 pub(crate) const LONGEST_RETRY: Duration = Duration::from_secs(30);
 
-/// Pauses that grow from the first to the longest, for loops that try something again.
+/// Pauses that grow from the first to the longest, for loops that repeat an operation until it
+/// succeeds.
 ///
 /// Each pause is twice as long as the one before it. The pauses have no jitter.
 ///

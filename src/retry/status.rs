@@ -1,6 +1,6 @@
-//! What a failure says about a submission and a poll: the meaning of each status code, and whether
-//! a request without a response was processed. `docs/billing.md` has a table of the codes, and
-//! a test compares the two.
+//! What a failure means for a submission and for a poll: the meaning of each status code, and
+//! whether the service processed a request that has no response. `docs/billing.md` has a table of
+//! the codes, and a test compares the two.
 
 use std::{error::Error as _, io};
 
@@ -61,7 +61,9 @@ const INVALID: &str = "rejected the request as invalid";
 const UNDEFINED: &str = "responded with an unexpected status code";
 
 /// The contract lists only the failures 403 and 422. Any other code counts as a refusal only if
-/// HTTP defines that the request was not processed. The first matching row applies.
+/// HTTP defines that the request was not processed. After all other codes, the billing is unknown,
+/// and the client does not send the submission again, because it could be billed twice. The first
+/// matching row applies.
 const MEANINGS: &[Meaning] = &[
     row(301, 301, Service, Refused, End, REDIRECT, MOVED),
     row(307, 308, Service, Refused, End, REDIRECT, MOVED),
@@ -113,8 +115,8 @@ const fn row(
     Meaning { codes: (first, last), kind, submission, poll, what, advice }
 }
 
-/// Whether the service certainly did not process the request, so that sending it again cannot be
-/// billed twice.
+/// Returns whether the service certainly did not process the request. Only then can the client send
+/// a submission again without the risk that it is billed twice.
 pub(crate) fn was_not_processed(error: &reqwest::Error) -> bool {
     error.is_connect()
         || causes(error).any(|cause| was_never_sent(cause) || was_refused_by_http2(cause))
@@ -136,13 +138,14 @@ fn was_refused_by_http2(cause: &(dyn std::error::Error + 'static)) -> bool {
     })
 }
 
-/// Whether the other side does not speak TLS, or has a certificate that is not trusted. Another
-/// attempt would fail, too.
+/// Returns whether the server does not speak TLS, or has a certificate that is not trusted. The
+/// client does not retry after either, because another attempt would fail in the same way.
 pub(crate) fn is_tls_failure(error: &reqwest::Error) -> bool {
     error.is_connect() && causes(error).any(|cause| cause.downcast_ref().is_some_and(is_invalid))
 }
 
-/// Whether the error is invalid data, which is how rustls reports both, or contains such an error.
+/// Returns whether the error is, or contains, an error of kind `InvalidData`. This is how rustls
+/// reports both problems.
 fn is_invalid(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::InvalidData
         || error.get_ref().is_some_and(|inner| inner.downcast_ref().is_some_and(is_invalid))
@@ -172,7 +175,7 @@ mod tests {
         }
     }
 
-    /// Reads a row: the codes that are at its start, and the other cells.
+    /// Parses a row of the table: its codes, and its other cells.
     fn row_of_the_page(line: &str) -> Option<(Vec<RangeInclusive<u16>>, [String; 3])> {
         let mut cells = line.strip_prefix("| ")?.strip_suffix(" |")?.split(" | ");
         let codes = cells.next()?.strip_prefix('`')?.replace('`', "");
