@@ -1,4 +1,4 @@
-//! The client: everything that a program asks of the service begins here.
+//! The client, through which a program sends all requests to the service.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -60,13 +60,14 @@ impl Client {
 
     /// Submits a request and returns its task once the service has accepted it.
     ///
-    /// This is the only method that sends the POST, apart from [`submit_with`](Self::submit_with)
-    /// and [`submit_once`](Self::submit_once).
+    /// Only this method, [`submit_with`](Self::submit_with) and [`submit_once`](Self::submit_once)
+    /// submit a request and cause costs.
     ///
-    /// Dropping the future does not cancel the submission, which may already be billed. The
-    /// submission completes in its own task, and [`drain`](Self::drain) returns the accepted task.
-    /// If the service did not process the submission, the client does not retry it for a dropped
-    /// future. [`SubmitOptions::deadline`] cancels a submission that was not sent completely.
+    /// Dropping the future does not cancel the submission, which may already be billed. The client
+    /// completes the submission in the background, and [`drain`](Self::drain) returns the accepted
+    /// task. If an attempt fails after the future was dropped, the client does not retry, because
+    /// nobody would receive the task that it pays for. To cancel a submission that was not sent
+    /// completely, use [`SubmitOptions::deadline`].
     ///
     /// # Errors
     ///
@@ -82,8 +83,8 @@ impl Client {
         self.submit_with(request, SubmitOptions::default()).await
     }
 
-    /// Submits a request like [`submit`](Self::submit), with a deadline of its own, for example, or
-    /// with an [origin](SubmitOptions::origin) for the [journal](crate::journal).
+    /// Submits a request like [`submit`](Self::submit), with options, for example a deadline, or an
+    /// [origin](SubmitOptions::origin) for the [journal](crate::journal).
     ///
     /// ```
     /// # use imagekiln::{Client, Error, SubmitOptions, journal::Origin, types::Gen2Pro};
@@ -107,8 +108,9 @@ impl Client {
         self.shared.submit(request.into_request(), options, None).await
     }
 
-    /// Waits until a submission would not have to wait for a slot, and returns the slot. For
-    /// programs of this project that decide late what to submit next.
+    /// Waits for a free slot, and returns it. A submission with this slot starts without waiting.
+    /// This is for programs of this project that decide what to submit only when they can submit
+    /// it.
     #[doc(hidden)]
     pub async fn slot(&self) -> Result<Slot, Error> {
         self.shared.slot(false).await
@@ -127,7 +129,7 @@ impl Client {
 
     /// Resumes a task, for example one that another process submitted.
     ///
-    /// This sends nothing; the first request is the first poll.
+    /// This method sends nothing. The first poll is the first request.
     pub fn task(&self, reference: TaskRef) -> Task {
         Task::resumed(Arc::clone(&self.shared), reference)
     }
@@ -173,14 +175,15 @@ impl Client {
         self.task(TaskRef::new(id, polling_url, operation).in_region(region))
     }
 
-    /// Returns how long the last tasks of this client took, for the next one:
-    /// [`ClientBuilder::durations`](crate::ClientBuilder::durations).
+    /// Returns how long the last tasks of this client took. To reuse them in the next process,
+    /// store them and pass them to [`ClientBuilder::durations`](crate::ClientBuilder::durations).
     pub fn durations(&self) -> Durations {
         self.shared.waits.schedules.durations(&self.shared.service.base_url)
     }
 
-    /// Adds what an earlier client knew about the durations of tasks, for work that this one does
-    /// not know yet.
+    /// Adds the durations of tasks that an earlier client has seen. They affect only kinds of work
+    /// of which this client has not seen a task yet, and have no effect if they are from another
+    /// service.
     pub fn add_durations(&self, known: Durations) {
         self.shared.waits.schedules.add(&self.shared.service.base_url, known);
     }
@@ -188,11 +191,14 @@ impl Client {
     /// Makes every submission of this client and its clones fail instead of being retried, for
     /// example when a program was asked to stop.
     ///
-    /// A submission that waits before its next attempt fails with the error of its last attempt,
-    /// and nothing was billed. Without [`max_active`](crate::ClientBuilder::max_active), one that
-    /// waits until the service allows more active tasks fails, too. Those that the service may be
-    /// processing continue; [`drain`](Self::drain) waits for them. Polls and downloads are still
-    /// retried.
+    /// - A submission that is waiting for its next attempt fails with the error of its last
+    ///   attempt. Nothing was billed.
+    /// - A submission that is waiting for a slot also fails, unless
+    ///   [`max_active`](crate::ClientBuilder::max_active) is set.
+    /// - A submission that the service may be processing continues. [`drain`](Self::drain) waits
+    ///   for it.
+    ///
+    /// The client still retries polls and downloads.
     pub fn stop_retrying_submissions(&self) {
         self.shared.submissions.stop_retries();
     }
@@ -200,8 +206,8 @@ impl Client {
     /// Waits until no submission is in flight, and returns the tasks that were accepted after their
     /// [`submit`](Self::submit) future was dropped.
     ///
-    /// A future is dropped by a timeout, by `select!`, or when the client of a web server
-    /// disconnects. The returned tasks are billed. Call this method before the runtime shuts down,
+    /// A timeout, `select!`, or a web server whose client disconnects, for example, drops the
+    /// future. The returned tasks are billed. Call this method before the runtime shuts down,
     /// because the shutdown cancels submissions in flight.
     ///
     /// Each task is returned once. The client keeps the last 10,000.

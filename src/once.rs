@@ -1,4 +1,4 @@
-//! Pictures by name: at most one payment for an idempotency key.
+//! Submissions with an idempotency key, for which the service is paid at most once.
 
 use std::{
     fs::File,
@@ -20,18 +20,20 @@ use crate::{
     values::{MAX_NAME, hash::hex, one_line},
 };
 
-/// How long a call waits for the response to the submission of another one.
+/// How long a call waits while another call with the same key waits for its response, and the pause
+/// between two looks at the journal.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
-/// What became of the picture with an idempotency key, as [`Client::submit_once`] returns it. `T`
-/// is the type of the task, which is another one for the blocking client.
+/// The result of [`Client::submit_once`]: the task of an idempotency key, or its saved picture. `T`
+/// is the type of the task: the blocking client has a type of its own.
 #[derive(Debug)]
 #[must_use = "the task is billed: wait for it"]
 pub enum Once<T = Task> {
-    /// The task was accepted, now or by an earlier call, and its picture is not saved.
+    /// The service has accepted the task, for this call or for an earlier one. Its picture is not
+    /// saved, or the saved file was moved or changed.
     Task(T),
-    /// The picture was saved. The file is still there, and has not changed.
+    /// The picture was saved before, and the file still exists and has not changed.
     Saved {
         /// The path of the file.
         path: PathBuf,
@@ -41,12 +43,13 @@ pub enum Once<T = Task> {
 }
 
 impl Client {
-    /// Submits a request, unless that was done before with the same idempotency key. Otherwise
-    /// returns what became of it: it never sends a second POST for a key.
+    /// Submits a request, unless an earlier call has submitted it with the same idempotency key. In
+    /// that case, returns the result of the earlier submission. The client sends another submission
+    /// with a key only if the first one was certainly not billed.
     ///
-    /// The key is the program's own name for the picture that it wants. It is the same in this
-    /// process, in another one with the same [journal](crate::journal), and after a crash. Its
-    /// scope is the journal and the base URL of the client.
+    /// The key is the program's own name for a picture. Its scope is the [journal](crate::journal)
+    /// and the base URL of the client: a key names the same picture in every process that uses this
+    /// journal, and after a crash.
     ///
     /// ```
     /// # use imagekiln::{Client, Error, Once, types::Gen2Pro};
@@ -60,33 +63,37 @@ impl Client {
     /// # }
     /// ```
     ///
-    /// - If another call with the key waits for its response, in this process or another, this one
-    ///   waits for it, too, for at most 30 seconds.
-    /// - If the saved file was moved or changed, the task is polled, and returned if the service
-    ///   still has the picture.
+    /// - If another call with the key is waiting for its response, in this process or in another
+    ///   one, this call waits for that response, too, for at most 30 seconds.
+    /// - If the saved file was moved or changed, the client polls the task, and returns the task if
+    ///   the service still has the picture.
     /// - A submission that was certainly not billed does not count: the next call submits again.
-    /// - If the task failed or its picture expired, or if a person has
-    ///   [dismissed](Self::dismiss) the submission as not billed, the program can ask for the
-    ///   picture again with the next [attempt](Key::attempt) of the key.
-    ///   [`attempts`](Self::attempts) returns those that there are.
+    /// - If the task failed or its picture expired, or if a person has [dismissed](Self::dismiss)
+    ///   the submission as not billed, the program can request the picture again with the next
+    ///   [attempt](Key::attempt) of the key. That attempt is billed again.
+    ///   [`attempts`](Self::attempts) returns the earlier attempts.
     ///
     /// # Errors
     ///
-    /// The errors of [`submit`](Self::submit), and of what became of an earlier submission. Nothing
-    /// was sent for these:
+    /// The errors of [`submit`](Self::submit), and errors about the key and its earlier
+    /// submissions. If one of the following errors is about the key, this call has submitted
+    /// nothing:
     ///
     /// - [`TaskFailed`](ErrorKind::TaskFailed), [`Moderated`](ErrorKind::Moderated),
-    ///   [`TaskNotFound`](ErrorKind::TaskNotFound), [`Expired`](ErrorKind::Expired): the picture
-    ///   was billed, and will not come. If it was saved, the message has the path.
-    /// - [`InProgress`](ErrorKind::InProgress): another submission waits for its response.
-    /// - [`Undecided`](ErrorKind::Undecided): the response was lost, or a person has dismissed the
-    ///   submission. See [`resume`](Self::resume).
-    /// - [`KeyConflict`](ErrorKind::KeyConflict): the key belongs to another request, or an earlier
-    ///   attempt may still bring a picture.
+    ///   [`TaskNotFound`](ErrorKind::TaskNotFound), [`Expired`](ErrorKind::Expired): the earlier
+    ///   submission was billed, and its picture is not available. If the picture was saved, the
+    ///   message contains the path.
+    /// - [`InProgress`](ErrorKind::InProgress): another submission with the key is still waiting
+    ///   for its response.
+    /// - [`Undecided`](ErrorKind::Undecided): the response to the earlier submission was lost, or a
+    ///   person has dismissed that submission. See [`resume`](Self::resume).
+    /// - [`KeyConflict`](ErrorKind::KeyConflict): the key belongs to a different request, or the
+    ///   attempt before this one was never made, has its picture, or may still get it.
     /// - [`Usage`](ErrorKind::Usage): the request has no [stored form](crate::Request::to_json), or
     ///   the key is empty.
     /// - [`Settings`](ErrorKind::Settings): the client has no journal.
-    /// - [`Journal`](ErrorKind::Journal): the journal could not be read or written, or has no keys.
+    /// - [`Journal`](ErrorKind::Journal): the journal could not be read or written, or does not
+    ///   support keys.
     pub async fn submit_once(
         &self,
         key: impl Into<Key>,
@@ -95,8 +102,8 @@ impl Client {
         self.submit_once_with(key, request, SubmitOptions::default()).await
     }
 
-    /// Submits a request once like [`submit_once`](Self::submit_once), with a deadline or an origin
-    /// of its own, for example.
+    /// Submits a request at most once, like [`submit_once`](Self::submit_once), with options, for
+    /// example a deadline or an origin.
     ///
     /// # Errors
     ///
@@ -114,7 +121,8 @@ impl Client {
                 .with_source(error)
                 .with_advice("nothing was sent")
         })?;
-        // A variable may be empty, and all pictures would have the same key.
+        // An empty key is probably a mistake, such as an empty variable, and would make all
+        // pictures of the program share one key.
         if key.name().trim().is_empty() {
             let error = Error::new(ErrorKind::Usage, "the key is empty");
             return Err(error.with_advice("nothing was sent"));
@@ -126,7 +134,8 @@ impl Client {
             let Some(known) = self.of_key(&key).await?.filter(Keyed::may_be_billed) else {
                 let submitted = self.submit_with(request.clone(), options.clone()).await;
                 match submitted {
-                    // Another call was faster.
+                    // Another call has got the key first. The loop now returns the result of that
+                    // call.
                     Err(error) if error.kind() == ErrorKind::InProgress => continue,
                     submitted => return submitted.map(Once::Task),
                 }
@@ -150,12 +159,12 @@ impl Client {
         }
     }
 
-    /// Returns the records of the attempts of a key, the first one first.
+    /// Returns the records of all attempts of a key, starting with the first attempt.
     ///
     /// # Errors
     ///
     /// - [`Settings`](ErrorKind::Settings): the client has no journal.
-    /// - [`Journal`](ErrorKind::Journal): the journal could not be read, or has no keys.
+    /// - [`Journal`](ErrorKind::Journal): the journal could not be read, or does not support keys.
     pub async fn attempts(&self, name: impl Into<String>) -> Result<Vec<Record>, Error> {
         let mut key = self.own(Key::new(name));
         let mut records = Vec::new();
@@ -182,7 +191,8 @@ impl Client {
         })
     }
 
-    /// Fails unless the attempt before this one brings no picture.
+    /// Fails unless the attempt before this one has certainly ended without a picture. Otherwise
+    /// the program could pay twice for one picture by accident.
     async fn may_attempt(&self, key: &Key) -> Result<(), Error> {
         let Some(before) = key.number().checked_sub(1).filter(|number| *number > 0) else {
             return Ok(());
@@ -198,7 +208,7 @@ impl Client {
         Err(conflict(format!("attempt {before} of the key `{}` {what}", shown(key))))
     }
 
-    /// Returns what became of a submission.
+    /// Returns the result of an earlier submission.
     async fn outcome(&self, key: &Key, record: Record) -> Result<Once, Error> {
         let Some(task) = self.task_of_record(&record) else {
             let name = shown(key);
@@ -255,17 +265,18 @@ impl Client {
     }
 }
 
-/// Whether the response to a submission may still arrive.
+/// Returns whether the response to a submission may still arrive, because a running process waits
+/// for it.
 fn is_under_way(Keyed { record, is_in_use }: &Keyed) -> bool {
     *record.state() == State::Unknown && !record.is_lost() && *is_in_use
 }
 
-/// The name of a key in an error.
+/// Returns the name of a key as it is printed in an error.
 fn shown(key: &Key) -> String {
     one_line(key.name(), MAX_NAME)
 }
 
-/// Whether a file is still the one that was saved.
+/// Returns whether a file still has the size and, if it is known, the digest of the saved picture.
 async fn is_whole(path: PathBuf, bytes: u64, sha256: Option<String>) -> bool {
     let check = move || -> io::Result<bool> {
         if !path.is_file() || path.metadata()?.len() != bytes {
@@ -281,7 +292,7 @@ async fn is_whole(path: PathBuf, bytes: u64, sha256: Option<String>) -> bool {
             }
         }
     };
-    // A file that cannot be read is fetched again.
+    // A file that cannot be read counts as changed, so the client tries to fetch the picture again.
     spawn_blocking(check).await.is_ok_and(|checked| checked.unwrap_or(false))
 }
 

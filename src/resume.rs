@@ -1,4 +1,4 @@
-//! What a client does with the submissions in its journal.
+//! Resuming, adopting and closing the submissions in the journal of a client.
 
 use std::sync::Arc;
 
@@ -9,20 +9,20 @@ use crate::{
     journal::{self, Record, Step, Unreadable},
 };
 
-/// A submission in the journal that is not finished. `T` is the type of its task, which is another
-/// one for the blocking client.
+/// A submission in the journal that is not finished. `T` is the type of the task: the blocking
+/// client has a type of its own.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Unfinished<T = Task> {
-    /// A task that was accepted, and whose picture was not saved, with its record.
+    /// A task that the service accepted, and whose picture was not saved, together with its record.
     Task(T, Record),
     /// A submission that the service may have accepted. The client does not send it again. Check
     /// the usage at the service, then [`adopt`](crate::Client::adopt) its task or
     /// [`dismiss`](crate::Client::dismiss) it.
     Unknown(Record),
-    /// A submission to another service; see [`Intent::account`](crate::journal::Intent::account). A
-    /// client of that service can continue it. Nothing else should: a service that does not know
-    /// the task proves nothing.
+    /// A submission to another service; see [`Intent::account`](crate::journal::Intent::account).
+    /// Continue it with a client of that service. Another service does not know the task, and its
+    /// `Task not found` does not prove that the task is gone.
     Elsewhere(Record),
     /// A record that the journal cannot read. It may name a paid task.
     Unreadable(Unreadable),
@@ -32,9 +32,9 @@ impl Client {
     /// Returns the submissions in the [journal](crate::journal) that are not finished, oldest
     /// first.
     ///
-    /// Call it when the program starts. The result excludes submissions that this client is
-    /// currently sending, and those of other processes that have opened the same journal. It is
-    /// empty if the client has no journal.
+    /// Call this method when the program starts. The result excludes submissions that this client
+    /// is currently sending, and submissions of other running processes that have opened the same
+    /// journal. The result is empty if the client has no journal.
     ///
     /// # Errors
     ///
@@ -61,16 +61,17 @@ impl Client {
         Ok(unfinished.collect())
     }
 
-    /// Whether a submission was sent to the service of this client: to one of its base URLs, or to
-    /// a host that [may receive its key](crate::ClientBuilder::allow_polling_host). `true` if the
-    /// record does not say.
+    /// Returns `true` if a submission was sent to the service of this client: to one of the
+    /// client's base URLs, or to a host that [may receive the client's
+    /// key](crate::ClientBuilder::allow_polling_host). Also returns `true` if the record does not
+    /// name the service.
     #[doc(hidden)]
     pub fn can_continue(&self, record: &Record) -> bool {
         record.intent().account().is_none_or(|account| self.may_use_key_at(account.service()))
     }
 
-    /// Whether the key of this client belongs to the service at a URL: to one of its base URLs, or
-    /// to a host that [may receive its key](crate::ClientBuilder::allow_polling_host).
+    /// Returns whether the client may send its key to a URL: to one of the client's base URLs, or
+    /// to a host that [may receive the client's key](crate::ClientBuilder::allow_polling_host).
     #[doc(hidden)]
     pub fn may_use_key_at(&self, service: &str) -> bool {
         let origins = &self.shared.service.key_origins;
@@ -82,15 +83,17 @@ impl Client {
         self.shared.service.base_url.as_str()
     }
 
-    /// Whether a submission was paid with the key of this client. `None` if the record does not
-    /// say. Keys are replaced, so another key often belongs to the same account.
+    /// Returns whether a submission was paid with the key of this client. `None` if the record does
+    /// not name the key. Keys are replaced from time to time, so a different key often belongs to
+    /// the same account.
     #[doc(hidden)]
     pub fn has_key_of(&self, record: &Record) -> Option<bool> {
         let account = record.intent().account()?;
         Some(account.has_key(self.shared.service.key.as_bytes()))
     }
 
-    /// Returns the task of a record; `None` if the service is not known to have accepted it.
+    /// Returns the task of a record. `None` if it is not known that the service accepted the
+    /// submission.
     ///
     /// This sends nothing. [`resume`](Self::resume) returns the tasks of the open records.
     #[doc(hidden)]
@@ -104,10 +107,11 @@ impl Client {
         })
     }
 
-    /// Continues a submission with unknown billing as the task that a person has found, for example
-    /// in the usage that the service reports.
+    /// Assigns a task that a person has found, for example in the usage that the service reports,
+    /// to a submission with unknown billing, and resumes the task.
     ///
-    /// The client polls the task first, and the journal records it only if the service knows it.
+    /// The client polls the task first. The journal records the task only if the service knows it,
+    /// because a record with a wrong id would hide a submission that may be paid.
     ///
     /// ```
     /// use imagekiln::{Client, Error, Unfinished};
@@ -173,9 +177,9 @@ impl Client {
 
     /// Closes the record of a task in the journal.
     ///
-    /// Call it when the program needs nothing more from the task: after fetching its picture with
-    /// [`bytes`](crate::Picture::bytes), or to abandon the task. Saving a picture closes the record
-    /// of its task, and so does a poll that returns a failure.
+    /// Call this method when the program needs nothing more from the task: after it has fetched the
+    /// picture with [`bytes`](crate::Picture::bytes), or to abandon the task. If the program saves
+    /// the picture, or if a poll returns a failure, the client closes the record itself.
     ///
     /// # Errors
     ///
@@ -202,8 +206,8 @@ impl Client {
         settled.await.map_err(|error| error.with_task(task))
     }
 
-    /// Closes the record of a submission that needs nothing more, for example because a person
-    /// found out that it was not billed.
+    /// Closes the record of a submission from which nothing more is needed, for example because a
+    /// person has checked that the submission was not billed.
     ///
     /// # Errors
     ///
@@ -221,7 +225,7 @@ impl Client {
         records.map_err(|error| error.into_error("could not read the journal"))
     }
 
-    /// Records what happened to a submission.
+    /// Applies a step to the record of a submission. Does nothing if the client has no journal.
     async fn advance(&self, submission: &str, step: &Step) -> Result<(), Error> {
         let Some(journal) = &self.shared.settings.journal else { return Ok(()) };
         let written = journal::call(|| journal.advance(submission, step)).await;
