@@ -1,4 +1,5 @@
-//! Finds the task in a response to a submission.
+//! Finds the task in a response to a submission. The task is billed, so this also finds tasks in
+//! responses that do not match the contract.
 
 use serde_json::Value;
 use url::Url;
@@ -60,7 +61,8 @@ pub(super) fn find_task<'a>(
             (None, Some(url)) if url.has_host() => (id_in(&url), url.into()),
             (None, _) => return None,
         };
-        // The service may echo the key as an id. The id is public, so redact it.
+        // The service may echo the key as the id. Ids appear in logs and errors, so the key must
+        // not be in one.
         let id = redaction.redact(&id);
         let task = TaskRef::new(id, polling_url, Some(request.model_name()))
             .in_region(request.operation().region())
@@ -111,8 +113,8 @@ fn insert(object: &mut Value, name: &str, text: &str) {
     }
 }
 
-/// Finds an id or a polling URL of an unexpected type, before the values that the client uses
-/// replace them.
+/// Finds an id or a polling URL of an unexpected type. This must run before both are replaced with
+/// the values that the client uses.
 fn mistyped_references(object: &Value) -> Unexpected {
     let mut unexpected = Unexpected::default();
     for name in ["id", "polling_url"] {
@@ -126,7 +128,7 @@ fn mistyped_references(object: &Value) -> Unexpected {
     unexpected
 }
 
-/// Whether the response has a polling URL, which only a task has.
+/// Returns whether the response has a polling URL, which the service sends only for a task.
 pub(super) fn has_polling_url(response: &Response) -> bool {
     response.object().is_some_and(|object| text_in(object, "polling_url").is_some())
 }
@@ -148,9 +150,9 @@ fn polling_url_of(object: &Value, base: &Url, redaction: &Redaction) -> Option<U
     (!redaction.is_in(&Address::from(url.clone()).to_string())).then_some(url)
 }
 
-/// Derives an id for a task of which only the polling URL is known. If the URL does not clearly
-/// contain the id, a hash of the URL makes it unique: all tasks may share the path, and the query
-/// may be secret.
+/// Derives an id for a task if only its polling URL is known. If the URL does not clearly contain
+/// the id, a hash of the URL makes it unique: all tasks may share the path, and the query may be
+/// secret.
 fn id_in(url: &Url) -> String {
     let in_query = url.query_pairs().find(|(name, _)| name == "id").map(|(_, id)| id.into_owned());
     if let Some(id) = in_query.filter(|id| !id.is_empty()) {
@@ -163,7 +165,8 @@ fn id_in(url: &Url) -> String {
     }
 }
 
-/// Whether the last segment of a path is an id, such as a UUID, and not a name such as `result`.
+/// Returns whether the last segment of a path is an id, such as a UUID, and not a name such as
+/// `result`.
 fn is_clearly_an_id(segment: &str) -> bool {
     segment.len() >= 8
         && segment.bytes().any(|byte| byte.is_ascii_digit())

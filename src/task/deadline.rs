@@ -36,12 +36,15 @@ impl SubmitOptions {
     /// retrying. The default is that of
     /// [`ClientBuilder::submit_deadline`](crate::ClientBuilder::submit_deadline), or no deadline.
     ///
-    /// - Until then, the client sends a submission again that the service refuses because of too
-    ///   many requests or active tasks (429), however many attempts that takes.
-    /// - If the request was not sent completely by then, the client cancels it. Nothing was billed.
-    /// - If it was, only the response tells whether it was billed. The call waits five more seconds
-    ///   for the response, and then fails with unknown billing. The submission continues, and
-    ///   [`Client::drain`](crate::Client::drain) returns its task.
+    /// - Until the deadline, the client retries a submission that the service refuses because of
+    ///   too many requests or active tasks (429), regardless of
+    ///   [`RetryPolicy::attempts`](crate::RetryPolicy::attempts).
+    /// - If the request was not sent completely at the deadline, the client cancels it, and nothing
+    ///   is billed.
+    /// - If the request was sent completely, only the response tells whether it was billed. The
+    ///   call waits five more seconds for the response, and then fails with unknown billing. The
+    ///   submission continues in the background. If the service accepts it,
+    ///   [`Client::drain`](crate::Client::drain) returns the task.
     pub fn deadline(mut self, deadline: Duration) -> Self {
         self.deadline = Some(deadline.min(NO_LIMIT));
         self
@@ -49,8 +52,9 @@ impl SubmitOptions {
 
     /// Sets what the submission is for: a text, which becomes the label, or an [`Origin`].
     ///
-    /// The origin is written to the [journal](crate::journal) and never sent. After a crash,
-    /// [`Client::resume`](crate::Client::resume) returns it. Without a journal it has no effect.
+    /// The client writes the origin to the [journal](crate::journal), and never sends it to the
+    /// service. After a crash, [`Client::resume`](crate::Client::resume) returns the origin with
+    /// the record. Without a journal, the origin has no effect.
     pub fn origin(mut self, origin: impl Into<Origin>) -> Self {
         self.origin = origin.into();
         self
@@ -58,17 +62,17 @@ impl SubmitOptions {
 
     /// Sets whether the submission waits for a slot. The default is `true`.
     ///
-    /// If `false`, it fails if [`max_active`](crate::ClientBuilder::max_active) tasks are active,
-    /// with kind [`RateLimited`](crate::ErrorKind::RateLimited) and without a status code; nothing
-    /// was sent then. Without that setting, the client always sends the request, and retries it
-    /// after a delay if the service refuses it.
+    /// If `false`, and [`max_active`](crate::ClientBuilder::max_active) tasks are active, the
+    /// submission fails with kind [`RateLimited`](crate::ErrorKind::RateLimited) and without a
+    /// status code, and nothing was sent. If `max_active` is not set, the client sends the request
+    /// without waiting for a slot, and retries it after a delay if the service refuses it.
     pub fn wait_for_slot(mut self, on: bool) -> Self {
         self.waits_for_slot = on;
         self
     }
 }
 
-/// When a submission ends at the latest.
+/// The deadline of a submission.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Deadline {
     pub(super) limit: Option<Duration>,
@@ -80,7 +84,9 @@ impl Deadline {
         Self { limit, until: Instant::now() + limit.unwrap_or(NO_LIMIT) }
     }
 
-    /// Returns at the deadline, if the body is not sent completely by then. It then never will be.
+    /// If the body is not sent completely at the deadline, stops sending it and returns the error.
+    /// The service can then never accept the submission. Otherwise, this never returns: the
+    /// submission may be billed, so only its response can end it.
     pub(super) async fn before_sent(self, progress: &Progress) -> Error {
         time::sleep_until(self.until).await;
         if !progress.stop() {
@@ -111,7 +117,7 @@ pub struct WaitOptions {
     pub(super) interval: Option<Duration>,
     pub(super) max_interval: Option<Duration>,
     pub(super) is_urgent: bool,
-    /// Whether the first answer ends the wait, even if others contradict it.
+    /// Whether a response ends the wait even if it contradicts earlier responses.
     pub(super) believes: bool,
 }
 
@@ -139,20 +145,23 @@ impl WaitOptions {
     /// Polls at this interval, and immediately when the wait begins. The minimum is 10
     /// milliseconds, the maximum is one day.
     ///
-    /// Without it, the client polls when the task is probably ready: it knows how long the last
-    /// tasks of the same operation took. With it, only the interval counts. It grows by half with
-    /// each poll, up to five seconds or [`max_interval`](Self::max_interval). Each pause is random,
-    /// between half of the interval and the interval.
+    /// Without an interval, the client polls when the task is probably ready, because it remembers
+    /// how long the last tasks of the same operation took. With an interval, the client ignores
+    /// these durations. The interval grows by half with each poll, up to five seconds or
+    /// [`max_interval`](Self::max_interval). Each pause is random, between half of the interval and
+    /// the interval.
     pub fn interval(mut self, interval: Duration) -> Self {
         self.interval = Some(interval);
         self
     }
 
-    /// Sets the maximum time between two polls. The minimum is 10 milliseconds. There is no
-    /// default: the longer a task is in progress, the more rarely the client polls.
+    /// Sets the maximum time between two polls. The minimum is 10 milliseconds. Without this
+    /// maximum and without an [`interval`](Self::interval), the client waits longer between polls
+    /// the longer the task is in progress.
     ///
     /// If the service asks for a longer pause (`Retry-After`), the client waits that long, up to
-    /// two minutes, plus a random addition that keeps many clients from returning at once.
+    /// [`RetryPolicy::longest_retry_after`](crate::RetryPolicy::longest_retry_after), plus a random
+    /// addition that keeps many clients from returning at once.
     pub fn max_interval(mut self, interval: Duration) -> Self {
         self.max_interval = Some(interval);
         self
@@ -163,7 +172,8 @@ impl WaitOptions {
         Self { is_urgent: true, ..self }
     }
 
-    /// For a caller that has doubts of its own.
+    /// Ends the wait with the first final response, for a caller that decides itself whether to
+    /// believe a response that contradicts earlier ones.
     #[cfg(feature = "axum")]
     pub(crate) fn believing(self) -> Self {
         Self { believes: true, ..self }

@@ -1,6 +1,8 @@
-//! Answers to polls that others contradict. The client polls again for a while before it believes
-//! one, because a part of a service may not know a task or a key for a moment. Nothing here closes
-//! a record: the journal has its own proof.
+//! Poll responses that contradict earlier responses, such as `Task not found` for a task that an
+//! earlier poll has found. Some servers of a service may not know a task or a key for a moment, so
+//! the client polls again for a while before it believes such a response. Otherwise a wait would
+//! give up a paid task. Nothing in this file closes a record, because the journal requires its own
+//! proof.
 
 use std::{sync::atomic::Ordering, time::Duration};
 
@@ -9,10 +11,11 @@ use tokio::time::Instant;
 use super::{Shared, Task, Update};
 use crate::{Error, ErrorKind, TaskStatus, WaitEnd};
 
-/// The number of such answers in a row that the client believes, even in a short time.
+/// The number of contradicting responses in a row that the client believes, even if they arrive
+/// within a short time.
 const MOST_POLLS: u32 = 5;
 
-/// The answers in a row that a wait doubts.
+/// The contradicting responses that a wait has received in a row.
 #[derive(Default)]
 pub(super) struct Doubt {
     since: Option<Instant>,
@@ -20,8 +23,9 @@ pub(super) struct Doubt {
 }
 
 impl Doubt {
-    /// Returns what a poll has found. An answer that is doubted is a failed poll. `age` is that of
-    /// the task, and `was_found` says whether an earlier poll of the wait has found it.
+    /// Returns the result of a poll. If the response contradicts earlier ones, returns the error of
+    /// a failed poll instead, so that the wait polls again. `age` is the age of the task, and
+    /// `was_found` says whether an earlier poll of the wait has found the task.
     pub(super) fn weigh(
         &mut self,
         task: &Task,
@@ -60,7 +64,8 @@ impl Doubt {
 }
 
 impl Shared {
-    /// Notes that the service has accepted the key: a submission or a poll has succeeded.
+    /// Remembers that the service has accepted the key, because a submission or a poll has
+    /// succeeded.
     pub(super) fn answered(&self) {
         self.has_answered.store(true, Ordering::Relaxed);
     }

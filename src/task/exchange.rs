@@ -1,5 +1,5 @@
-//! An attempt to submit: sends the POST once, and returns the accepted task, or whether the
-//! submission was billed and may be sent again.
+//! One attempt of a submission. It sends the request once, and returns the accepted task, or an
+//! error that says whether the submission may be billed and whether it may be sent again.
 
 use std::{sync::Arc, time::Duration};
 
@@ -38,7 +38,7 @@ const LONGEST_RESPONSE: u32 = 4;
 const SEND_BUFFERS: u64 = 8 * 1024 * 1024;
 const SLOW_CONNECTION: u64 = 64 * 1024;
 
-/// A submission in its own task.
+/// A submission, which runs in a task of the runtime of its own.
 pub(super) struct Submission {
     pub(super) shared: Arc<Shared>,
     pub(super) base: Url,
@@ -50,7 +50,7 @@ pub(super) struct Submission {
     /// The journal entry of the submission, if the client has a journal.
     pub(super) intent: Option<Intent>,
     pub(super) in_flight: InFlight,
-    /// The task has them, too.
+    /// The secrets of the request. The accepted task keeps them, too.
     pub(super) secrets: Arc<Learned>,
 }
 
@@ -58,6 +58,7 @@ pub(super) struct Submission {
 pub(super) enum SubmitFailure {
     /// The service certainly did not process the submission, which may be sent again.
     Retryable(Error),
+    /// The submission may have been billed, or another attempt would fail in the same way.
     Final(Error),
 }
 
@@ -87,7 +88,7 @@ impl Submission {
         let sending = Box::pin(generated.submit(reqwest::Body::wrap(body)));
         let watched = service.connections.watch(&connection, started, until, sending);
         let sent = tokio::select! {
-            // First, so that nothing is sent after the deadline.
+            // The deadline comes first, so that nothing is sent after it.
             biased;
             error = self.deadline.before_sent(&progress) => {
                 return Err(SubmitFailure::Final(error));
@@ -113,7 +114,7 @@ impl Submission {
         }
     }
 
-    /// Returns the call that asks the journal to permit an attempt.
+    /// Returns the function that asks the journal to permit an attempt.
     fn permit(&self) -> Option<Permit> {
         let journal = Arc::clone(self.shared.settings.journal.as_ref()?);
         let intent = self.intent.clone()?;
@@ -123,7 +124,8 @@ impl Submission {
         }))
     }
 
-    /// Reads the response to an accepted submission. Finds the task even in a damaged response.
+    /// Reads the response to an accepted submission. Finds the task even in a damaged response,
+    /// because the task is billed.
     fn accepted(&self, response: &Response) -> Result<Task, Error> {
         let service = &self.shared.service;
         let redaction = Redaction::of_request(&service.secrets, &self.request);
@@ -172,8 +174,8 @@ impl Submission {
         let redaction = Redaction::of_request(&self.shared.service.secrets, &self.request);
         let (error, meaning) =
             error_of(&self.shared, Purpose::Submission, Some(operation.name), response, &redaction);
-        // A refusal with a polling URL contradicts itself: a task may exist and be billed. The
-        // submission is not sent again.
+        // A refusal with a polling URL contradicts itself: a task may exist and be billed, so the
+        // client does not send the submission again.
         if meaning.submission == SubmissionEffect::Unknown || has_polling_url(response) {
             let candidate = find_task(response, &self.request, &self.base, &redaction);
             return SubmitFailure::Final(match candidate {
@@ -193,7 +195,7 @@ impl Submission {
     }
 }
 
-/// Returns how long a slow connection may need to send what is still buffered.
+/// Returns how long a slow connection may take to send the bytes that are still buffered.
 fn time_to_flush(plan: &BodyPlan, progress: &Progress) -> Duration {
     if progress.all_frames_taken() {
         Duration::from_secs(plan.length.min(SEND_BUFFERS) / SLOW_CONNECTION)
@@ -202,7 +204,8 @@ fn time_to_flush(plan: &BodyPlan, progress: &Progress) -> Duration {
     }
 }
 
-/// The generated client returns different types for success and failure responses.
+/// Reads a response. The generated client returns different types for success and failure
+/// responses.
 async fn read(
     sent: Result<ResponseValue<ByteStream>, ClientError<()>>,
     silence: Duration,
@@ -273,8 +276,9 @@ fn http_failure(error: reqwest::Error, progress: &Progress) -> SubmitFailure {
     broken_off(failure(ErrorKind::Network, message), progress)
 }
 
-/// If the HTTP client did not consume the whole body, the end of the JSON document was never sent,
-/// and the service cannot accept an incomplete document.
+/// Classifies an attempt that broke off. If the HTTP client did not take the whole body, the end of
+/// the JSON document was never sent, and the service cannot accept and bill an incomplete document.
+/// Otherwise, it is unknown whether the submission was billed.
 fn broken_off(error: Error, progress: &Progress) -> SubmitFailure {
     SubmitFailure::Final(if progress.all_frames_taken() {
         unknown(error)

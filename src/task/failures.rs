@@ -1,4 +1,4 @@
-//! The errors of submissions, polls and waits that several of them have.
+//! Errors that submissions, polls and waits have in common.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// Returns the error for a response without a success code, and the meaning of its status code.
-/// Reports what the contract does not define in it.
+/// Also reports the parts of the response that the contract does not define.
 pub(super) fn error_of(
     shared: &Shared,
     purpose: Purpose,
@@ -36,7 +36,7 @@ pub(super) fn error_of(
         report(shared, operation, response, &mut error_body);
     }
     let kind = match meaning.kind {
-        // A poll has no contract violations; those are about submissions.
+        // A poll cannot violate the contract; only the request of a submission can.
         ErrorKind::Validation if purpose == Purpose::Poll => ErrorKind::Service,
         kind => kind,
     };
@@ -57,7 +57,7 @@ pub(super) fn error_of(
     (error, meaning)
 }
 
-/// Reports what the contract does not define in a response to an invalid request.
+/// Reports the parts of a response to an invalid request that the contract does not define.
 fn report(shared: &Shared, operation: Option<&str>, response: &Response, body: &mut ErrorBody) {
     let unexpected = std::mem::take(&mut body.unexpected);
     let mut findings =

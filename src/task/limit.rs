@@ -1,5 +1,5 @@
-//! How many tasks of a client may be active at once: as many as the program says, or as the service
-//! turns out to allow.
+//! The limit on the active tasks of a client: the number that the program has set, or the number
+//! that the service turns out to allow.
 
 use std::time::Duration;
 
@@ -8,32 +8,35 @@ use tokio::time::Instant;
 /// The number of active tasks before anything is known about the service.
 const START: usize = 8;
 
-/// How many times the limit must be used up at least before it is raised.
+/// The minimum of [`Limit::patience`].
 const PATIENCE: usize = 4;
 
-/// How long nothing happens before a submission that waits is allowed beyond the limit.
+/// How long nothing may happen while a submission waits, before the client acts as if tasks had
+/// ended; see [`Limit::waited`].
 const QUIET: Duration = Duration::from_secs(1);
 
 /// The maximum number of active tasks.
 ///
-/// Without a setting, it starts small, and doubles when the service has accepted as many
-/// submissions. When the service refuses one because of too many requests, the limit becomes the
-/// number of tasks that are active then. Later, it is raised now and then to find out whether the
-/// service allows more.
+/// Without a setting, the limit starts small, and doubles when the service has accepted that many
+/// submissions. When the service refuses a submission because of too many requests, the limit
+/// becomes the number of tasks that are active at that time. After that, the client raises the
+/// limit from time to time, to find out whether the service allows more.
 #[derive(Debug)]
 pub(super) struct Limit {
     most: usize,
     /// What the program has set.
     set: Option<usize>,
     phase: Phase,
-    /// All acceptances (`Growing`, `Returning`), or the tasks that ended since the limit changed
-    /// (`Found`).
+    /// In `Growing` and `Returning`, the number of accepted submissions. In `Found`, the number of
+    /// tasks that have ended since the limit changed.
     progress: usize,
-    /// How many times the limit must be used up before it is raised.
+    /// How many times as many tasks as the limit allows must end before the client raises the
+    /// limit.
     patience: usize,
-    /// By how much the limit is raised.
+    /// The number of tasks by which the client raises the limit.
     step: usize,
-    /// When a submission was accepted, a task ended, or the limit was raised the last time.
+    /// The last time at which a submission was accepted, a task ended, or a wait counted as one of
+    /// these.
     quiet_since: Instant,
 }
 
@@ -41,16 +44,20 @@ pub(super) struct Limit {
 enum Phase {
     /// The program has set the limit.
     Set,
-    /// The limit grows to what the program has set, because submissions were lost.
+    /// Responses to submissions were lost, so the limit starts small again, and grows to the number
+    /// that the program has set.
     Returning,
     /// The service has refused nothing yet.
     Growing,
     /// The service has refused a submission while no task of this client was active. This says
-    /// nothing about the number that it allows, unless it is about to accept others.
+    /// nothing about the number of tasks that the service allows, unless the service is about to
+    /// accept other submissions of this client.
     Doubted,
-    /// The service has refused more active tasks.
+    /// The limit is known, because the service has refused a submission while tasks of this client
+    /// were active.
     Found,
-    /// The limit was raised, and the service has not responded yet.
+    /// The client has raised the limit, and does not know yet whether the service allows the
+    /// additional tasks.
     Probing,
 }
 
@@ -76,7 +83,7 @@ impl Limit {
         self.set.is_some()
     }
 
-    /// Whether more active tasks may be too many.
+    /// Returns whether the program or a refusal of the service has determined the limit.
     pub(super) fn is_known(&self) -> bool {
         self.is_set() || matches!(self.phase, Phase::Found | Phase::Probing)
     }
@@ -104,8 +111,8 @@ impl Limit {
         }
     }
 
-    /// The service has refused a submission while `active` tasks were active. Those that it accepts
-    /// at the same time raise the limit.
+    /// The service has refused a submission while `active` tasks were active. If the service
+    /// accepts other submissions at the same time, these raise the limit again.
     pub(super) fn refused(&mut self, active: usize) {
         if self.phase == Phase::Probing {
             self.patience = self.patience.saturating_mul(2);
@@ -117,8 +124,9 @@ impl Limit {
         }
     }
 
-    /// The service has not said whether it accepted the last submissions. The next ones start as
-    /// carefully as the first.
+    /// The responses to the last submissions were lost. Each may have been billed without a task
+    /// that the client knows, so the limit becomes small again, and only a few more submissions can
+    /// be lost.
     pub(super) fn lost(&mut self) {
         self.phase = if self.is_set() { Phase::Returning } else { Phase::Growing };
         (self.most, self.progress) = (self.most.min(START), 0);
@@ -131,7 +139,7 @@ impl Limit {
     }
 
     /// A submission has been waiting. If nothing has happened for a while, lets more submissions
-    /// start: responses may be slow, or nobody polls the tasks.
+    /// start. Otherwise slow responses, or tasks that nobody polls, would block the submissions.
     pub(super) fn waited(&mut self) {
         if self.quiet_since.elapsed() < QUIET {
             return;
@@ -276,7 +284,7 @@ mod tests {
             let run = run(100, allowed, [&mut trip, &mut task, &mut unseen]);
             prop_assert_eq!(run.accepted_at.len(), 100);
             prop_assert!(run.most_active <= allowed);
-            // Those of the last doubling, and the probes.
+            // The refused submissions are those of the last doubling, and the probes.
             let most = if allowed == 6 { 10 } else { allowed.max(START) + 16 };
             prop_assert!(run.refused <= most, "{} of {most}", run.refused);
         }

@@ -1,4 +1,4 @@
-//! A task from its submission to its final status.
+//! Tasks, from their submission to their final status.
 
 mod acceptance;
 mod deadline;
@@ -54,21 +54,21 @@ use crate::{
 
 /// A task that the service has accepted and billed.
 ///
-/// Dropping a `Task` does not cancel it at the service.
-/// [`Client::task`](crate::Client::task) resumes it from its
-/// [`reference`](Self::reference).
+/// Dropping a `Task` does not cancel the task at the service. To resume the task, pass its
+/// [`reference`](Self::reference) to [`Client::task`](crate::Client::task).
 #[derive(Debug, Clone)]
 #[must_use = "the task is billed: wait for it, or keep its reference"]
 pub struct Task {
     shared: Arc<Shared>,
     reference: Arc<TaskRef>,
-    /// The polling URL, once it was parsed and found to be allowed to receive the key.
+    /// The polling URL, after the client has parsed it and checked that its host may receive the
+    /// key.
     polling_url: Arc<OnceLock<Secret<Url>>>,
     /// `None` for a resumed task.
     submitted: Option<Arc<Submitted>>,
     /// When the task was first seen as `Ready`, if the program knows it.
     ready_since: Option<Moment>,
-    /// Whether it was paid with another key than that of the client.
+    /// Whether the task was paid with a different key than that of this client.
     has_other_key: bool,
 }
 
@@ -76,13 +76,14 @@ pub struct Task {
 #[derive(Debug)]
 struct Submitted {
     response: Option<SubmissionResponse>,
-    /// The name of its work, if that is more than the operation.
+    /// The name of the work of the task, if the request sets fields that change its duration.
     work: Option<String>,
     /// When the client received the acceptance.
     accepted: Instant,
-    /// Whether its request asks for a webhook.
+    /// Whether the request asks for a webhook.
     expects_event: bool,
-    /// The client removes these from the responses to polls as long as the task exists.
+    /// The secrets of the request. As long as the task exists, the client redacts them in poll
+    /// responses.
     _secrets: Arc<Learned>,
 }
 
@@ -123,9 +124,10 @@ impl Task {
     /// [`Picture::ready_since`](crate::Picture::ready_since) of an earlier poll.
     ///
     /// Pictures of this task [expire](crate::Picture::expires_at) ten minutes after this time.
-    /// Without it, or if a poll was sent earlier, a picture expires ten minutes after the poll that
-    /// returned it. A clock can be set, so the time does not make a refused download an
-    /// [`Expired`](crate::ErrorKind::Expired) one.
+    /// Without it, or if the poll that returned the picture was sent earlier, a picture expires ten
+    /// minutes after that poll. People and programs can set the clock of a machine, so this time
+    /// does not prove that a picture has expired: it never changes the error of a refused download
+    /// to [`Expired`](crate::ErrorKind::Expired).
     pub fn ready_since(self, time: SystemTime) -> Self {
         self.first_ready(Moment { at: time, date: None, instant: None })
     }
@@ -205,7 +207,7 @@ impl Default for TaskSettings {
     }
 }
 
-/// What all clones of a client share with their tasks and pictures.
+/// The state that all clones of a client share with their tasks and pictures.
 pub(crate) struct Shared {
     pub(crate) service: Arc<Service>,
     downloads: Downloads,
@@ -217,7 +219,7 @@ pub(crate) struct Shared {
     pub(crate) waits: Arc<Waits>,
     pub(crate) submissions: Arc<Submissions>,
     drift: Drift,
-    /// Whether the service has accepted the key.
+    /// Whether the service has accepted the key for any submission or poll of this client.
     has_answered: AtomicBool,
 }
 

@@ -1,4 +1,4 @@
-//! Outages of the service: when a client stops submitting, and when it tries again.
+//! Outages of the service: decides when a client stops submitting, and when it tries again.
 
 use std::time::Duration;
 
@@ -6,23 +6,24 @@ use tokio::time::Instant;
 
 use crate::retry::Backoff;
 
-/// The number of last outcomes that count, and how many of them, and how many in a row, are unknown
-/// in an outage.
+/// The number of outcomes that are remembered, and the numbers of unknown outcomes among them, and
+/// in a row, that make an outage.
 const LAST: u32 = 30;
 const MOST_UNKNOWN: u32 = 6;
 const MOST_IN_A_ROW: u32 = 3;
 
-/// The first and the longest pause before a single submission finds out whether the service works
-/// again.
+/// The first and the longest pause before the client sends a single submission, to find out whether
+/// the service works again.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Outcomes::LONGEST_PAUSE;
 
-/// The outcomes of the last submissions, which show an outage: three in a row are unknown, or 6 of
-/// the last 30 (20 %). An outcome is unknown if the service may have accepted the submission, and
-/// the response does not say so.
+/// The outcomes of the last submissions, from which an outage is detected: three outcomes in a row
+/// are unknown, or 6 of the last 30 (20 %). An outcome is unknown if the service may have accepted
+/// the submission, but the client did not receive the task. Each of these submissions may be billed
+/// without a picture, so a client stops submitting during an outage.
 ///
-/// A [`Client`](crate::Client) stops submitting by itself. This is for
-/// journals that decide it for several processes.
+/// A [`Client`](crate::Client) detects outages by itself. This type is public for journals that
+/// detect outages for several processes.
 ///
 /// ```
 /// let mut outcomes = imagekiln::Outcomes::default();
@@ -35,7 +36,8 @@ const LONGEST_PAUSE: Duration = Outcomes::LONGEST_PAUSE;
 #[derive(Debug, Clone, Default)]
 #[doc(hidden)]
 pub struct Outcomes {
-    /// One bit for each, the last one first.
+    /// One bit for each outcome, which is 1 if the outcome is unknown. The lowest bit is the last
+    /// outcome.
     unknown: u32,
 }
 
@@ -43,12 +45,13 @@ impl Outcomes {
     /// The longest pause of an outage: ten minutes. An hour has at most 15 pauses.
     pub const LONGEST_PAUSE: Duration = Duration::from_secs(600);
 
-    /// How long after an outage the pauses of the next one continue to grow: one hour. A service
-    /// that works only now and then costs no more than one that does not work at all.
+    /// If an outage begins within this time after the end of the last one (one hour), its pauses
+    /// continue to grow from where they were. Otherwise a service that works only now and then
+    /// would cost more lost submissions than one that does not work at all.
     pub const RELAPSE: Duration = Duration::from_secs(3600);
 
-    /// Adds the outcome of a submission. Returns whether this begins an outage, and then forgets
-    /// all outcomes.
+    /// Adds the outcome of a submission. If an outage begins, forgets all outcomes and returns
+    /// `true`.
     pub fn add(&mut self, is_unknown: bool) -> bool {
         self.unknown = (self.unknown << 1 | u32::from(is_unknown)) & ((1 << LAST) - 1);
         let is_outage = self.unknown.trailing_ones() >= MOST_IN_A_ROW
@@ -65,26 +68,28 @@ impl Outcomes {
     }
 }
 
-/// What the service made of the submission with a slot.
+/// How the service reacted to the submission with a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reaction {
     Accepted,
     Unknown,
-    /// It says nothing about the service.
+    /// The submission ended in a way that says nothing about an outage.
     Other,
 }
 
-/// The outage that a client knows of, if there is one.
+/// Detects outages for one client, and holds back its submissions during an outage.
 #[derive(Debug)]
 pub(super) struct Outage {
     outcomes: Outcomes,
     pauses: Backoff,
     /// When the next submission may start. `None` if there is no outage.
     until: Option<Instant>,
-    /// Whether a submission finds out whether the outage has ended.
+    /// Whether a probe is in flight: the single submission that finds out whether the outage has
+    /// ended.
     is_probing: bool,
+    /// When the last outage ended.
     ended: Option<Instant>,
-    /// Whether the journal decides instead.
+    /// Whether the journal detects outages instead of the client.
     is_external: bool,
 }
 
@@ -95,21 +100,21 @@ impl Outage {
         Self { outcomes, pauses, until: None, is_probing: false, ended: None, is_external }
     }
 
-    /// Returns how long no submission may start. `None` if one may start now.
+    /// Returns how long no submission may start. `None` if a submission may start now.
     pub(super) fn wait(&self) -> Option<Duration> {
         let until = self.until?;
-        // The probe decides when the next submission may start, unless it takes this long.
+        // The outcome of the probe decides when the next submission may start. If the probe takes
+        // longer than the longest pause, the client no longer waits for it.
         let until = if self.is_probing { until + LONGEST_PAUSE } else { until };
         Some(until.saturating_duration_since(Instant::now())).filter(|wait| !wait.is_zero())
     }
 
-    /// Returns how long the pause still lasts, unless a submission finds out whether the outage has
-    /// ended.
+    /// Returns how long the pause still lasts. `None` while a probe is in flight.
     pub(super) fn pause(&self) -> Option<Duration> {
         self.wait().filter(|_| !self.is_probing)
     }
 
-    /// A submission starts. Returns whether it is the probe.
+    /// A submission starts. Returns whether this submission is the probe.
     pub(super) fn start(&mut self) -> bool {
         let is_probe = self.until.is_some();
         if is_probe {
@@ -122,7 +127,8 @@ impl Outage {
     /// A submission has ended. Returns whether an outage has begun.
     pub(super) fn ended(&mut self, reaction: Reaction, is_probe: bool) -> bool {
         let now = Instant::now();
-        // The others were in flight when the outage began.
+        // All submissions except the probe were in flight when the outage began, so they do not
+        // show whether it has ended.
         if self.until.is_some() && !is_probe {
             return false;
         }
@@ -204,7 +210,7 @@ mod tests {
 
         tokio::time::advance(LONGEST_PAUSE).await;
         assert!(outage.start());
-        // It was in flight all the time.
+        // This submission was in flight when the outage began.
         outage.ended(Reaction::Unknown, false);
         outage.ended(Reaction::Other, true);
         assert!(outage.wait().is_none() && outage.start());

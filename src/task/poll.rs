@@ -27,14 +27,14 @@ use crate::{
     values::{Moment, NO_LIMIT, one_line},
 };
 
-/// After this time, a slow poll frees its permit, so that hung polls do not delay those of healthy
-/// tasks.
+/// After this time, a slow poll frees its permit, so that hung polls do not delay the polls of
+/// other tasks.
 const TURN: Duration = Duration::from_secs(2);
 
 /// The most redirects of one poll.
 const MOST_REDIRECTS: u32 = 3;
 
-/// The maximum length of what is kept about a failure, in bytes.
+/// The maximum length of the details of a failure, in bytes.
 const LONGEST_DETAILS: usize = 2000;
 
 impl Task {
@@ -57,7 +57,8 @@ impl Task {
 
     /// Polls once, subject to the limit on concurrent polls. Waiting for a permit and the poll
     /// together end within `limit`. `failures` is the number of polls that have failed before this
-    /// one. If polling again would fail again, the error has an end of the wait.
+    /// one. If another poll would fail in the same way, the error has a
+    /// [`wait_end`](Error::wait_end).
     pub(super) async fn poll_within(
         &self,
         limit: Duration,
@@ -65,8 +66,9 @@ impl Task {
     ) -> Result<Update, Error> {
         let until = Instant::now() + limit.min(NO_LIMIT);
         let polls = &self.shared.polls;
-        // Both futures are boxed, because a waiting task should not hold them between polls. That
-        // of an HTTP exchange is large, and thousands of tasks may wait for a permit at once.
+        // Both futures are boxed, so that a waiting task does not hold them between polls. The
+        // future of an HTTP exchange is large, and thousands of tasks may wait for a permit at
+        // once.
         let permit = match polls.try_acquire() {
             Ok(permit) => Some(permit),
             // The semaphore is never closed.
@@ -77,7 +79,8 @@ impl Task {
         Box::pin(self.poll_in_turn(permit, failures, until)).await
     }
 
-    /// Polls if there is a permit, and records what a final status means for the client.
+    /// Polls if there is a permit. After a final status, frees the slot of the task, and records
+    /// the status in the journal.
     async fn poll_in_turn(
         &self,
         permit: Option<SemaphorePermit<'_>>,
@@ -86,7 +89,7 @@ impl Task {
     ) -> Result<Update, Error> {
         let Self { shared, reference: task, .. } = self;
         let span = telemetry::poll_span(task);
-        // Taken before the service decides and signs the delivery URL, so that the computed expiry
+        // This time is taken before the service signs the delivery URL, so that the computed expiry
         // is never too late.
         let sent = Moment::now(shared.service.clock.now());
         let polled = match permit {
@@ -104,7 +107,8 @@ impl Task {
             shared.slots.release(task);
             let (status, details) = (update.status().clone(), update.details.clone());
             let step = Step::Polled { status, at, date, details };
-            // The key of another account does not find the task, which proves nothing.
+            // If the task was paid with a different key, this key may not find it, so `Task not
+            // found` proves nothing and must not close the record.
             let is_proof = *update.status() != TaskStatus::TaskNotFound || !self.has_other_key;
             let journal = shared.settings.journal.as_deref().filter(|_| is_proof);
             journal::note(journal, task, &step).await;
@@ -177,7 +181,8 @@ impl Task {
                 return Ok((update, polled));
             }
         }
-        // An error also contains text of the headers.
+        // The error also contains text of the headers, so the redaction must not be limited to the
+        // body.
         Err(failed(shared, task, response, &Redaction::of_poll(secrets, task, url)))
     }
 
@@ -193,7 +198,8 @@ impl Task {
         let object = response.object()?;
         let status = object.get("status").and_then(Value::as_str);
         let status = status.map(|status| match TaskStatus::from(status) {
-            // A status that the contract does not list is text of the service.
+            // A status that the contract does not list is arbitrary text, which may contain a
+            // secret.
             TaskStatus::InProgress(_) => TaskStatus::from(redaction.redact(status).as_str()),
             listed => listed,
         });
@@ -218,7 +224,8 @@ impl Task {
             let details = if status.is_failure() { details_of(object, redaction) } else { None };
             return Some(Update { status, response, picture: None, details });
         }
-        // A success without a usable delivery URL is not a success. A later poll may return one.
+        // A success without a usable delivery URL counts as a failed poll, because a later poll may
+        // return the URL of the paid picture.
         let address = sample.and_then(delivery_url)?;
         let source = Arc::clone(shared);
         let picture = Picture::new(source, TaskRef::clone(task), address, polled, self.ready_since);
@@ -259,7 +266,8 @@ impl Task {
     }
 }
 
-/// Returns the target of a redirect to the same scheme, host and port, which may have the key.
+/// Returns the target of a redirect if it has the same scheme, host and port, and may therefore
+/// receive the key.
 fn same_origin(response: &reqwest::Response, url: &Url) -> Option<Url> {
     if !response.status().is_redirection() {
         return None;
@@ -313,7 +321,7 @@ pub struct Update {
     pub(super) status: TaskStatus,
     response: PollResult,
     pub(super) picture: Option<Picture>,
-    /// What the service says about a failure.
+    /// What the service says about a failure besides the status.
     pub(super) details: Option<Value>,
 }
 
@@ -328,15 +336,15 @@ impl Update {
         self.picture.as_ref()
     }
 
-    /// Returns the complete poll response. Fields that the contract does not define, for example a
-    /// progress value, and those whose values do not have the type that it defines are in its
-    /// `extra`.
+    /// Returns the complete poll response. Its `extra` contains the fields that the contract does
+    /// not define, for example a progress value, and the fields whose values have a different type
+    /// than the contract defines.
     pub fn response(&self) -> &PollResult {
         &self.response
     }
 }
 
-/// Returns the members of the response to a poll of a failed task besides its id and its status,
+/// Returns the members of the poll response of a failed task, except the id and the status, and
 /// without secrets.
 fn details_of(response: &Value, redaction: &Redaction) -> Option<Value> {
     let mut members = response.as_object()?.clone();

@@ -26,11 +26,12 @@ const SHORTEST_PAUSE: Duration = Duration::from_millis(10);
 /// The time between the last poll and the deadline.
 const LAST_POLL: Duration = Duration::from_secs(1);
 
-/// The first pause after polls that failed, or that lag behind an event.
+/// The first pause after a failed poll, or after a poll that does not show yet what a webhook event
+/// has announced.
 const FIRST_REPEAT: Duration = Duration::from_millis(500);
 
-/// The longest of these pauses, and of those at an interval that the program has set, unless it has
-/// set a maximum. They grow by this factor.
+/// The longest of these pauses, and of the pauses at an interval of the program without a maximum.
+/// The pauses grow by the factor [`GROWTH`].
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 const GROWTH: f64 = 1.5;
 
@@ -47,11 +48,11 @@ pub(super) struct Polling {
     age: Option<Duration>,
     polls: u32,
     last_status: Option<TaskStatus>,
-    /// The age of the task in seconds when the last poll was sent that found it in progress.
+    /// The age of the task in seconds at the last poll that found it in progress.
     in_progress_at: f64,
     /// Whether an event caused the last poll.
     has_event: bool,
-    /// Whether another task was just ready at an unexpected age.
+    /// Whether another task with the same work was just ready at an unexpected age.
     is_surprised: bool,
     last_poll_is_sent: bool,
     doubt: Doubt,
@@ -88,7 +89,8 @@ impl Polling {
     /// Returns the next update. Retries polls that fail temporarily.
     ///
     /// A webhook event ends a pause, unless the service asked for the pause. Only the polls are in
-    /// the span of the wait, because a future that holds a span is larger, and thousands may pause.
+    /// the span of the wait, because a future that holds a span is larger, and thousands of waits
+    /// may be in a pause at once.
     pub(super) async fn next(&mut self) -> Result<Update, Error> {
         if self.polls == 0 && self.last_status.is_none() {
             // The wait begins here, and not when its future is created.
@@ -113,7 +115,8 @@ impl Polling {
                     (self.has_event, self.last_poll_is_sent) = (true, false);
                     break;
                 }
-                // A task that was ready at an unexpected age can only make the pause shorter.
+                // Another task was ready at an unexpected age. Planning again may only shorten this
+                // pause.
                 self.is_surprised = true;
                 until = until.min(Instant::now() + self.pause(failures));
             }
@@ -138,7 +141,8 @@ impl Polling {
                     break Ok(update);
                 }
                 Err(error) if error.wait_end().is_some() => break Err(error),
-                // The deadline ended this poll, which is no cause of the deadline.
+                // The deadline has ended this poll, so the error of the poll is not the cause of
+                // the deadline.
                 Err(_) if self.left().is_zero() && self.last_status.is_some() => {}
                 Err(error) => (last_failure, failures) = (Some(error), failures + 1),
             }
@@ -166,7 +170,8 @@ impl Polling {
         self.age.unwrap_or_default() + self.started.elapsed()
     }
 
-    /// Remembers how long the task took, and that webhooks do not arrive if a poll was first.
+    /// Remembers how long the task took. If a poll found the picture before a webhook event
+    /// arrived, also remembers that events do not arrive.
     fn learn(&self) {
         let (task, waits) = (&self.task, &self.task.shared.waits);
         let seen = Seen::new(self.in_progress_at, self.age().as_secs_f64(), self.has_event);
@@ -194,7 +199,8 @@ impl Polling {
         let latest = if has_retry {
             left - LAST_POLL.min(left / 2)
         } else {
-            // Many waits may end at the same time, and the service is failing.
+            // The retry budget is empty, so the service is failing. Many waits may have the same
+            // deadline, so their last polls are spread at random.
             requested = requested.max(Some(LONGEST_RETRY));
             random.spread(left)
         };
@@ -207,7 +213,7 @@ impl Polling {
         Some(Pause { wait, is_last: pause >= latest, can_be_woken: requested.is_none() })
     }
 
-    /// The pause before the next poll, if the service does not ask for one.
+    /// Returns the pause before the next poll, if the service has not asked for one.
     fn pause(&mut self, failures: u32) -> Duration {
         let random = &self.task.shared.service.random;
         let repeat = |polls| random.spread(grown(FIRST_REPEAT, LONGEST_PAUSE, polls));
@@ -232,7 +238,7 @@ impl Polling {
             in_progress_at: self.in_progress_at,
             age: age.as_secs_f64(),
             polls: self.polls,
-            // Counting takes time if there are many.
+            // The number matters only if no duration is known, and counting many waits takes time.
             waiting: if waits.schedules.know(&self.task) { 1 } else { waits.count(&self.task) },
             events: if self.task.expects_event() { *waits.events.lock() } else { Events::Missing },
             is_surprised: std::mem::take(&mut self.is_surprised),
@@ -240,7 +246,8 @@ impl Polling {
         let next = waits.schedules.next(&self.task, progress, random.fraction());
         let pause = Duration::try_from_secs_f64(next)
             .map_or(LONGEST_INTERVAL, |next| next.saturating_sub(age));
-        // The poll that an event has caused lags behind it.
+        // The poll after an event does not show the announced status yet, so the next poll follows
+        // soon.
         let pause = if std::mem::take(&mut self.has_event) { pause.min(repeat(1)) } else { pause };
         self.options.max_interval.map_or(pause, |most| pause.min(most.max(SHORTEST_PAUSE)))
     }
@@ -291,7 +298,7 @@ impl Polling {
     }
 }
 
-/// Returns an interval that grows with each poll, up to the longest.
+/// Returns an interval that grows with each poll, up to `longest`.
 fn grown(first: Duration, longest: Duration, polls: u32) -> Duration {
     let longest = longest.min(LONGEST_INTERVAL);
     let grown = first.as_secs_f64() * GROWTH.powf(f64::from(polls.saturating_sub(1)));

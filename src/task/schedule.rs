@@ -1,4 +1,4 @@
-//! When a task is polled: the only file that decides it.
+//! Decides when the client polls a task.
 //!
 //! Times are ages, in seconds since the service accepted the task. [`Schedule::next`] places the
 //! next poll from the durations of other tasks that did the same work. A poll shows an interval and
@@ -12,13 +12,14 @@
 //!    system that fails at a random time (Barlow, Hunter and Proschan, 1963), solved backwards from
 //!    the longest duration.
 //! 3. If nothing is known, the gaps grow with the age ([`cold_gap`]). Tasks that wait together are
-//!    polled at different ages and more rarely: the first that is ready shows it to the others.
+//!    polled at different ages and more rarely: the first task that is ready shows the client when
+//!    to poll the others.
 //!
-//! Whatever the past says, a task that takes `d` seconds is
+//! Regardless of the earlier durations, a task that takes `d` seconds is
 //!
-//! - found by `2 d + 1`, because no poll is later than [`latest`];
-//! - polled at most twice more than by a client that polls every half second, and if nothing is
-//!   known, not more than by that client ([`earliest`]);
+//! - found at an age of at most `2 d + 1`, because no poll is later than [`latest`];
+//! - polled at most two more times than by a client that polls every half second and, if nothing is
+//!   known, no more times than by that client ([`earliest`]);
 //! - polled after at least [`SHORTEST_GAP`].
 
 use std::collections::VecDeque;
@@ -38,12 +39,12 @@ const SPREAD: f64 = 0.08;
 /// The time in which a webhook usually arrives.
 const EVENT_DELAY: f64 = 0.5;
 
-/// The number of finished tasks that a schedule remembers. More would estimate a stable
-/// distribution better, and follow a drifting one more slowly.
+/// The number of finished tasks that a schedule remembers. With more tasks, the schedule would
+/// estimate a stable distribution better, and follow a drifting distribution more slowly.
 const REMEMBERED: usize = 32;
 
-/// If none of this many tasks took as long as an earlier one, the service has changed, and the
-/// schedule forgets the earlier one.
+/// If none of the last tasks, up to this number, took as long as an earlier task, the service has
+/// changed, and the schedule forgets the earlier task.
 const CHANGED: usize = 8;
 
 /// The number of ages that a plan distinguishes. Their ratio is constant.
@@ -52,21 +53,23 @@ const CELLS: usize = 96;
 /// The half widths of the distributions that are compared, relative to their middles.
 const WIDTHS: [f64; 11] = [0.004, 0.01, 0.02, 0.04, 0.07, 0.1, 0.14, 0.2, 0.3, 0.5, 0.8];
 
-/// The weight of a duration that no task has shown, in tasks. It keeps the plan from being certain.
+/// The weight of the durations that no task has shown, as a number of tasks. It keeps the plan from
+/// relying on the known durations alone.
 const DOUBT: f64 = 0.3;
 
-/// The weight of a finished task in its group, relative to that of the next one. A group that has
-/// just appeared is probably the rule from now on.
+/// The weight of a finished task, relative to that of the task after it. Recent tasks weigh more,
+/// because a group of durations that has just appeared probably stays.
 const RECENCY: f64 = 0.85;
 
-/// A group starts where a task was still in progress at this multiple of the durations before.
+/// A new group starts with a task that was still in progress at this multiple of the next shorter
+/// duration.
 const GROUP_GAP: f64 = 1.25;
 
 /// Up to this many tasks that wait together are polled as often as a single one.
 const FEW_TASKS: f64 = 6.0;
 
-/// What the polls of a finished task have shown: it was in progress at one age, and ready at
-/// another.
+/// What the polls of a finished task have shown: the task was in progress at the age `after`, and
+/// ready at the age `by`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(super) struct Seen {
     pub(super) after: f64,
@@ -80,8 +83,8 @@ impl Seen {
         Self { after: after.max(in_progress_at), by: ready_at }
     }
 
-    /// Whether the polls were close enough to say something about the duration. They are not if the
-    /// wait began late, or if polls failed.
+    /// Returns whether the polls were close enough together to estimate the duration. They are too
+    /// far apart if the wait began late, or if polls failed.
     pub(super) fn is_useful(&self) -> bool {
         (0.0..self.by).contains(&self.after) && self.by <= latest(self.after) + SHORTEST_GAP
     }
@@ -98,13 +101,13 @@ pub(super) enum Events {
     /// Nothing receives them here, or the last task was ready without an event.
     #[default]
     Missing,
-    /// A receiver is ready for the first one.
+    /// A receiver is ready, and no event has arrived yet.
     Expected,
-    /// They arrive.
+    /// Events arrive.
     Arriving,
 }
 
-/// How far the wait for a task is.
+/// The progress of the wait for a task.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct WaitProgress {
     /// The age at which the last poll found the task in progress, or zero.
@@ -114,7 +117,7 @@ pub(super) struct WaitProgress {
     /// The number of polls so far.
     pub(super) polls: u32,
     /// The number of tasks with the same work that the client waits for, including this one. It
-    /// counts only if nothing is known.
+    /// matters only if no duration is known.
     pub(super) waiting: usize,
     /// Whether a webhook announces the final status.
     pub(super) events: Events,
@@ -122,8 +125,8 @@ pub(super) struct WaitProgress {
     pub(super) is_surprised: bool,
 }
 
-/// The latest age of the next poll of a task that was in progress at `age`. It leaves the response
-/// a tenth of a second.
+/// The latest age of the next poll of a task that was in progress at `age`. It leaves a tenth of a
+/// second for the response, so that the task is found by `2 d + 1`.
 fn latest(age: f64) -> f64 {
     2.0 * age + 0.9
 }
@@ -142,8 +145,9 @@ fn earliest(number: u32, is_known: bool) -> f64 {
     }
 }
 
-/// The time to the next poll if nothing is known. The lateness is half of it on average. The age of
-/// a resumed task is as wrong as the clock, so the gap has a maximum.
+/// The time to the next poll if no duration is known. On average, a task is found late by half of
+/// this time. The age of a resumed task comes from the clock of the machine, which may be wrong, so
+/// the time has a maximum.
 fn cold_gap(age: f64) -> f64 {
     (0.52 + 0.062 * age).min(LONGEST_GAP)
 }
@@ -159,13 +163,13 @@ fn price(age: f64) -> f64 {
 pub(super) struct Schedule {
     /// The last finished tasks, the newest first.
     seen: VecDeque<Seen>,
-    /// Made when it is needed.
+    /// The plan for these tasks, which is computed when it is needed.
     plan: Option<Plan>,
 }
 
 impl Schedule {
-    /// Adds a finished task. Returns whether its duration was unexpected: the tasks in progress
-    /// should be planned again.
+    /// Adds a finished task. Returns `true` if its duration was unexpected, so that the next polls
+    /// of the tasks in progress should be planned again.
     pub(super) fn learn(&mut self, seen: Seen) -> bool {
         let is_surprise = !self.seen.iter().any(|known| known.overlaps(&seen));
         self.seen.push_front(seen);
@@ -207,7 +211,7 @@ impl Schedule {
                 if task.is_surprised {
                     planned.min(newest).max(task.age) + SPREAD * random
                 } else if planned > latest {
-                    // Not all at the same age.
+                    // Random, so that the client does not poll all tasks at the same age.
                     latest * (1.0 - 0.03 * random)
                 } else {
                     planned + (0.02 * planned).min(SPREAD / 2.0) * random
@@ -219,8 +223,8 @@ impl Schedule {
     }
 }
 
-/// The age of the next poll if nothing is known. The first ages are random, so that the polls of a
-/// task that takes any time are late by half a gap on average.
+/// Returns the age of the next poll if no duration is known. The first age is random, so that tasks
+/// of every duration are found late by half a gap on average.
 fn cold(task: &WaitProgress, random: f64) -> f64 {
     let last = task.in_progress_at;
     let latest = latest(last);
@@ -229,7 +233,7 @@ fn cold(task: &WaitProgress, random: f64) -> f64 {
     }
     let share = (task.waiting as f64 / FEW_TASKS).max(1.0);
     let gap = (cold_gap(last) * share).min(latest - last);
-    // The polls of tasks that wait together fill the time until then.
+    // The polls of tasks that wait together are spread over the gap.
     let spread = if task.waiting > 1 { 0.5 + 0.5 * random } else { 0.9 + 0.2 * random };
     last + gap * spread
 }
@@ -289,8 +293,8 @@ impl Distribution {
     }
 }
 
-/// The distributions from which the durations of a group could be. Together, they have the weight
-/// of the group.
+/// Returns the uniform distributions from which the durations of a group may be drawn. The sum of
+/// their weights is the weight of the group.
 fn uniforms_of(group: &[(Seen, f64)]) -> Vec<Uniform> {
     let (after, by) = range(group.iter().map(|(seen, _)| seen));
     // Each distribution contains a part of each interval.
@@ -305,8 +309,9 @@ fn uniforms_of(group: &[(Seen, f64)]) -> Vec<Uniform> {
             let uniform = Uniform { from, to, weight: 1.0 };
             let likelihood = |(seen, _): &(Seen, f64)| uniform.probability(seen.after, seen.by);
             let likelihood: f64 = group.iter().map(likelihood).product();
-            // Wide intervals look alike for narrow and wide distributions. To assume a narrow one
-            // would keep it for ever, because no poll would look for the others.
+            // Wide intervals fit narrow and wide distributions equally well. If the schedule
+            // assumed a narrow one, it would never find out otherwise, because no poll would test
+            // the other ages.
             let weight = likelihood * step * width.powi(2);
             uniforms.push(Uniform { weight, ..uniform });
             middle *= 1.0 + step;
@@ -326,7 +331,7 @@ fn uniforms_of(group: &[(Seen, f64)]) -> Vec<Uniform> {
 #[derive(Debug)]
 struct Plan {
     ages: Vec<f64>,
-    /// For each age, the index of that of the next poll.
+    /// For each age, the index of the age of the next poll.
     next: Vec<usize>,
 }
 
@@ -369,7 +374,8 @@ impl Plan {
         if cell < last {
             return self.ages[self.next[cell]];
         }
-        // Longer than any known duration: the gaps grow, up to those of an unknown duration.
+        // The task takes longer than any known duration. The gaps grow, up to the gaps for an
+        // unknown duration.
         let over = age - self.ages[last];
         age + (0.02 * age).max(over / 2.0).min(cold_gap(age))
     }

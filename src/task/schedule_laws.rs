@@ -1,11 +1,11 @@
-//! What holds for every schedule, and how late and how frequent polls are on average.
+//! Tests of what every schedule promises, and of how late and how frequent polls are on average.
 
 use fastrand::Rng;
 use proptest::prelude::*;
 
 use super::schedule::{Events, Schedule, Seen, WaitProgress};
 
-/// The polls of a task: their ages.
+/// Returns the ages at which a task is polled.
 fn polls(schedule: &mut Schedule, duration: f64, random: &mut Rng) -> Vec<f64> {
     let mut ages = Vec::new();
     let mut progress = WaitProgress {
@@ -101,8 +101,7 @@ proptest! {
         }
     }
 
-    /// Whatever a task waits with or for, the next poll is in the future, and not later than
-    /// promised.
+    /// In every state of a wait, the next poll is in the future, and not later than promised.
     #[test]
     fn every_state_of_a_wait_has_a_next_poll(
         seen in prop::collection::vec((0.0..100.0, 0.0..3000.0), 0..40),
@@ -188,8 +187,8 @@ fn ten_tasks_warm_a_client() {
     for duration in [0.4, 1.63, 4.21] {
         assert_warmed(duration, &mean(5, (10, 30), |_, random| vary(duration, random)), 1.0);
     }
-    // Three polls are needed for the law of the latest. The other two leave a perfect schedule,
-    // which knows the distribution, 2 % of these bounds.
+    // The promise of `latest` needs three of the five polls. With the other two, even a perfect
+    // schedule that knows the distribution would be within 2 % of these bounds.
     assert_warmed(9.37, &mean(5, (10, 30), |_, random| vary(9.37, random)), 1.2);
     let mean = mean(5, (10, 30), |_, random| vary(150.0, random));
     assert!(mean.late <= 0.03 * 150.0, "{}", mean.late);
@@ -204,7 +203,8 @@ fn eight_tasks_warm_a_client_after_a_change() {
     }
 }
 
-/// The first task ever. Durations are drawn, because a single one may suit the schedule.
+/// Tests the first task of a client. The durations are random, because a single duration may happen
+/// to suit the schedule.
 #[test]
 fn a_cold_client_is_early() {
     for duration in [0.4, 0.8, 1.63, 4.21, 9.37, 30.0, 120.0] {
@@ -237,7 +237,7 @@ fn tasks_that_wait_together_share_the_polls() {
     assert!(polls(1) >= 10 && polls(24) <= 7, "{} {}", polls(1), polls(24));
 }
 
-/// The others are polled within a tenth of a second.
+/// The other tasks are polled within a tenth of a second.
 #[test]
 fn the_first_task_that_is_ready_moves_the_polls_of_the_others() {
     let mut schedule = Schedule::default();

@@ -1,4 +1,4 @@
-//! What a client knows about the durations of tasks, by their work.
+//! What a client knows about the durations of tasks, by the work that the tasks do.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -11,17 +11,17 @@ use super::{
 };
 use crate::{Request, values::Mutex};
 
-/// The schedules of more kinds of work are not kept.
+/// The maximum number of kinds of work that have a schedule.
 const MAX_SCHEDULES: usize = 200;
 
-/// How long the last tasks of a client took, by operation, and by the fields of their requests that
-/// change it.
+/// How long the last tasks of a client took, by operation, and by the fields of the requests that
+/// change the duration.
 ///
-/// A client polls new tasks when tasks with the same work were ready.
-/// [`Client::durations`](crate::Client::durations) returns what a client knows, so that the next
-/// process, with [`ClientBuilder::durations`](crate::ClientBuilder::durations), does not start
-/// without knowledge. A client of another service ignores it. It contains no secret, and its
-/// serialized form may change.
+/// A client polls a new task at the age at which earlier tasks with the same work were ready.
+/// [`Client::durations`](crate::Client::durations) returns these durations, and the next process
+/// passes them to [`ClientBuilder::durations`](crate::ClientBuilder::durations), so that it finds
+/// its first tasks as quickly. A client of another service ignores them. The value contains no
+/// secret, and its serialized form may change.
 ///
 /// ```
 /// # fn keep(client: &imagekiln::Client) -> Result<(), Box<dyn std::error::Error>> {
@@ -38,7 +38,7 @@ pub struct Durations {
 }
 
 impl Durations {
-    /// Returns `true` if no task has finished.
+    /// Returns `true` if the client has not seen a task finish.
     pub fn is_empty(&self) -> bool {
         self.seen.is_empty()
     }
@@ -49,7 +49,8 @@ impl Durations {
 pub(crate) struct Schedules(Mutex<HashMap<String, Schedule>>);
 
 impl Schedules {
-    /// Adds what another client of the service has seen, for work that is not known yet.
+    /// Adds the durations that another client of the service has seen, for work that this client
+    /// does not know yet.
     pub(crate) fn add(&self, service: &Url, known: Durations) {
         if known.service != Some(service.origin().ascii_serialization()) {
             return;
@@ -75,8 +76,8 @@ impl Schedules {
         Durations { service: Some(service.origin().ascii_serialization()), seen }
     }
 
-    /// Adds a finished task. Returns whether the tasks in progress with the same work should be
-    /// planned again.
+    /// Adds a finished task. Returns whether the next polls of tasks in progress with the same work
+    /// should be planned again.
     pub(super) fn learn(&self, task: &Task, seen: Seen) -> bool {
         let mut schedules = self.0.lock();
         let mut is_surprise = None;
@@ -107,13 +108,15 @@ impl Schedules {
     }
 }
 
-/// The names of the work of a task: the most specific, and the operation for all of it.
+/// Returns the names of the work of a task: first the specific name, if there is one, and then the
+/// operation.
 fn works(task: &Task) -> impl Iterator<Item = &str> {
     [task.work(), task.reference.operation()].into_iter().flatten()
 }
 
 /// Returns the name of the work of a request, if it sets a field that changes how long it takes.
-/// The contract does not say which do; these set how much the service has to compute.
+/// The contract does not say which fields do. The fields here set how much the service has to
+/// compute.
 pub(super) fn work_of(request: &Request) -> Option<String> {
     let mut work = request.model_name();
     let model = work.len();

@@ -27,16 +27,17 @@ use crate::{
     values::Mutex,
 };
 
-/// How long a submission waits for a slot before it polls the tasks that hold one, and the maximum
-/// time between those polls.
+/// How long a submission waits for a slot before it polls the tasks that hold slots, and the
+/// maximum time between these polls.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 /// How long a submission waits for a slot before it logs a warning.
 const LONG_WAIT: Duration = Duration::from_secs(10);
 
-/// The maximum number of tasks that hold a slot, unless the program allows more. The oldest lose
-/// theirs first: other processes may poll them.
+/// The maximum number of tasks that hold a slot, unless the program allows more. If there are more,
+/// the oldest tasks lose their slots first, because another process may be polling them, and this
+/// client would never see their final status.
 const REMEMBERED: usize = 10_000;
 
 /// Limits the number of active tasks. A task holds a slot until any poll by this client returns a
@@ -51,7 +52,7 @@ pub(crate) struct Slots {
 struct State {
     limit: Limit,
     outage: Outage,
-    /// The number of slots without a task yet.
+    /// The number of slots whose submissions have no task yet.
     sending: usize,
     /// The tasks that hold a slot, with the hashes of their ids. A faulty service may return the
     /// same task for several submissions, each of which holds a slot.
@@ -92,7 +93,7 @@ impl State {
     }
 }
 
-/// A slot of a client, for one submission: from [`Client::slot`](crate::Client::slot).
+/// A slot of a client for one submission, returned by [`Client::slot`](crate::Client::slot).
 #[must_use = "other submissions wait for it"]
 pub struct Slot {
     slots: Arc<Slots>,
@@ -133,8 +134,9 @@ impl fmt::Debug for Slot {
 }
 
 impl Slots {
-    /// Limits the active tasks to this number, or to what the service turns out to allow. The
-    /// journal may handle outages.
+    /// Limits the active tasks to `max_active` or, without it, to the number that the service turns
+    /// out to allow. `handles_outages` is whether the journal detects outages instead of the
+    /// client.
     pub(crate) fn new(max_active: Option<usize>, handles_outages: bool) -> Self {
         let (limit, outage) = (Limit::new(max_active), Outage::new(handles_outages));
         let (held, waiting) = (VecDeque::new(), VecDeque::new());
@@ -158,8 +160,8 @@ impl Slots {
         self.grant();
     }
 
-    /// Returns a slot if one is free. Without a limit that the program has set, only the service
-    /// decides, so there always is one.
+    /// Returns a slot if one is free. If the program has set no limit, the service decides how many
+    /// tasks it accepts, so a slot is free except during an outage.
     pub(super) fn try_slot(self: &Arc<Self>) -> Result<Slot, Error> {
         let mut state = self.state.lock();
         if let Some(wait) = state.outage.wait() {
@@ -182,15 +184,15 @@ impl Slots {
         self.state.lock().outage.wait().map_or_else(Deadline::no_slot, outage)
     }
 
-    /// Notes that the service has refused a submission because of too many requests.
+    /// Records that the service has refused a submission because of too many requests.
     pub(super) fn refused(&self) {
         let mut state = self.state.lock();
         let active = state.held.len();
         state.limit.refused(active);
     }
 
-    /// Whether a refused submission should wait until one of the client's tasks ends, because more
-    /// of them are active or submitted than the service allows.
+    /// Returns whether a refused submission should wait until a task of this client ends, because
+    /// more tasks are active or being submitted than the service allows.
     pub(super) fn are_exceeded(&self) -> bool {
         let state = self.state.lock();
         let used = state.sending + state.held.len();
@@ -201,7 +203,8 @@ impl Slots {
     fn queue(self: &Arc<Self>, was_refused: bool) -> oneshot::Receiver<Slot> {
         let (sender, receiver) = oneshot::channel();
         let mut state = self.state.lock();
-        // Here, so that the queue grows only with the submissions that still wait.
+        // Closed entries are removed before the queue grows, so that its size depends only on the
+        // submissions that still wait.
         if state.waiting.len() == state.waiting.capacity() {
             state.waiting.retain(|waiting| !waiting.is_closed());
         }
@@ -219,7 +222,8 @@ impl Slots {
     fn grant(self: &Arc<Self>) {
         loop {
             let Some((waiting, is_probe)) = self.state.lock().next() else { return };
-            // Without the lock, because a slot that nobody receives is dropped.
+            // The lock is not held here: if nobody receives the slot, it is dropped, which takes
+            // the lock.
             drop(waiting.send(self.slot(is_probe)));
         }
     }
@@ -234,15 +238,15 @@ impl Slots {
 }
 
 impl Shared {
-    /// Waits for a free slot. Meanwhile, polls the tasks that hold one, which frees the slots of
-    /// those that are final.
+    /// Waits for a free slot. In the meantime, polls the tasks that hold a slot. A poll with a
+    /// final status frees the slot of its task.
     pub(crate) async fn slot(self: &Arc<Self>, was_refused: bool) -> Result<Slot, Error> {
         let slots = &self.slots;
         let mut free = pin!(slots.queue(was_refused));
         let started = Instant::now();
         let (mut backoff, mut has_warned) = (Backoff::new(FIRST_PAUSE, LONGEST_PAUSE), false);
         let is_set = slots.state.lock().limit.is_set();
-        // Time only makes the wait shorter, so a longer one is another pause.
+        // Time only shortens a pause, so a longer remaining time means that a new pause has begun.
         let mut announced = None;
         loop {
             let pause = backoff.pause();
@@ -305,7 +309,8 @@ impl Shared {
             match polled.poll_within(self.settings.poll_deadline, 0).await {
                 Err(error) if error.wait_end().is_none() => {}
                 Err(error) if is_set => failures.push(error),
-                // Whether it is active is up to the service.
+                // The program has set no limit, so the service decides whether this task still
+                // counts.
                 Err(_) => slots.release(&task),
                 Ok(_) => {}
             }

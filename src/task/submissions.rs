@@ -1,4 +1,5 @@
-//! Tracks the submissions in flight, and the tasks whose callers are gone.
+//! Tracks the submissions in flight, and the tasks that were accepted after their callers were
+//! dropped.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet, VecDeque},
@@ -74,7 +75,7 @@ impl Submissions {
         self.state.lock().in_flight.values().filter_map(|info| info.intent.clone()).collect()
     }
 
-    /// Returns when submissions are no longer retried.
+    /// Completes when submissions should no longer be retried.
     pub(super) async fn retries_stopped(&self) {
         let mut stopped = self.retries_stopped.subscribe();
         // Cannot fail: `self` holds the sender.
@@ -100,14 +101,14 @@ impl Submissions {
         Ok(self.state.lock().orphans.drain(..).collect())
     }
 
-    /// Returns when no submission is in flight.
+    /// Completes when no submission is in flight.
     pub(crate) async fn all_ended(&self) {
         let mut ended = self.ended.subscribe();
         // Cannot fail: `self` holds the sender.
         let _ = ended.wait_for(|()| self.state.lock().in_flight.is_empty()).await;
     }
 
-    /// Keeps the task of an outcome that nobody receives.
+    /// Keeps the task of an outcome that nobody receives, because the task is billed.
     pub(super) fn keep(&self, outcome: &Outcome) {
         if let Some(task) = accepted_task(outcome) {
             tracing::warn!(task_id = task.id(), "submission accepted after `submit` was dropped");
@@ -127,9 +128,9 @@ impl Submissions {
     }
 }
 
-/// Marks a submission as in flight until it is dropped.
+/// Marks a submission as in flight until this value is dropped.
 ///
-/// It does not hold the client, because that would keep the journal open.
+/// It does not hold the state of the client, because that would keep the journal open.
 pub(super) struct InFlight {
     pub(super) submissions: Arc<Submissions>,
     number: u64,
@@ -182,7 +183,7 @@ pub(super) fn accepted_task(outcome: &Outcome) -> Option<&TaskRef> {
     }
 }
 
-/// What a caller of `submit` waits for.
+/// The receiver on which a caller of `submit` waits for the outcome.
 ///
 /// Dropping it keeps the accepted task for [`Client::drain`](crate::Client::drain), even if the
 /// outcome was sent but not received yet.
@@ -200,7 +201,8 @@ impl OutcomeReceiver {
 
 impl Drop for OutcomeReceiver {
     fn drop(&mut self) {
-        // Closed first, so that an outcome is either sent by now, or never.
+        // The receiver is closed first. After that, an outcome has either been sent, and is kept
+        // here, or it can never be sent.
         self.receiver.close();
         if let Ok(outcome) = self.receiver.try_recv() {
             self.submissions.keep(&outcome);

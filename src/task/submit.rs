@@ -1,5 +1,6 @@
-//! Submits a request: validates it, waits for a slot, and sends it. It is sent again only if the
-//! service certainly did not process it. The submission runs in its own task, so that it completes
+//! Submits a request: validates it, waits for a slot, and sends it. The client sends a request
+//! again only if the service certainly did not process it, because a second submission could be
+//! billed a second time. The submission runs in its own task of the runtime, so that it completes
 //! even if the caller is dropped.
 
 use std::{sync::Arc, time::Duration};
@@ -32,7 +33,8 @@ use crate::{
     values::NO_LIMIT,
 };
 
-/// How long a submission that the service may be processing continues after its deadline.
+/// How long the caller waits after the deadline for the response to a submission that the service
+/// may be processing.
 const GRACE: Duration = Duration::from_secs(5);
 
 impl Shared {
@@ -135,7 +137,8 @@ impl Shared {
             let origin = if is_journaled { origin.of_request(&request) } else { origin };
             Ok((request, Arc::new(plan), origin))
         };
-        // Moving to another thread would cost more than the rest of a small submission.
+        // Moving a small request to another thread would take longer than the rest of its
+        // preparation.
         if !is_heavy {
             return prepare();
         }
@@ -144,7 +147,8 @@ impl Shared {
 }
 
 fn not_prepared(error: JoinError) -> Error {
-    // Tokio cancels the work only if the runtime shuts down.
+    // If the work did not panic, tokio has cancelled it, which happens only if the runtime shuts
+    // down.
     let (kind, message) = if error.is_panic() {
         (ErrorKind::Internal, "could not prepare the request")
     } else {
@@ -195,8 +199,8 @@ impl Submission {
             Some(slot) if is_unknown => slot.lose(),
             slot => drop(slot),
         }
-        // Drop it before reporting an error. If it is the last one, this closes the journal, which
-        // the caller may then open again.
+        // The shared state is dropped before the caller receives the outcome. If this was the last
+        // reference, the journal is now closed, and the caller can open it again.
         drop(shared);
         if let Err(outcome) = caller.send(outcome) {
             in_flight.submissions.keep(&outcome);
@@ -254,7 +258,7 @@ impl Submission {
         }
     }
 
-    /// Sends the request until the service has processed it, or may have.
+    /// Sends the request, and retries it as long as the service certainly has not processed it.
     async fn send(
         &self,
         slot: &mut Option<Slot>,
@@ -276,13 +280,15 @@ impl Submission {
             if is_busy {
                 self.shared.slots.refused();
             }
-            // Only time limits the attempts of a submission that has to wait for its turn.
+            // If the submission has a deadline, only time limits how often it is sent to a service
+            // that is busy.
             let attempts = match self.deadline.limit {
                 Some(_) if is_busy => None,
                 _ => Some(policy.attempts),
             };
             let may_wait = is_busy && self.waits_for_slot && !is_long && attempts != Some(attempt);
-            // This needs no retry of the budget, because each task that ends allows one attempt.
+            // This takes no retry from the budget, because each task that ends allows only one
+            // attempt.
             if may_wait && self.shared.slots.are_exceeded() {
                 if !self.wait_for_turn(slot, caller).await {
                     return Err(error);
@@ -313,15 +319,16 @@ impl Submission {
                 wait,
                 error: &error,
             });
-            // Do not retry for a caller that is gone: a new task would be billed without being
-            // wanted.
+            // Do not retry for a caller that is gone: the service would bill a task that nobody
+            // wants.
             tokio::select! {
                 () = time::sleep(wait) => {}
                 () = caller.closed() => return Err(error),
                 () = self.shared.submissions.retries_stopped() => return Err(error),
             }
             attempt += 1;
-            // The service has accepted others in the meantime.
+            // The service may have accepted other submissions in the meantime, which fill the slots
+            // again.
             if may_wait
                 && self.shared.slots.are_exceeded()
                 && !self.wait_for_turn(slot, caller).await
@@ -331,7 +338,7 @@ impl Submission {
         }
     }
 
-    /// Gives back the slot of a refused submission, and waits until one is free. Returns `false` if
+    /// Gives back the slot of a refused submission, and waits for a free slot. Returns `false` if
     /// the submission should fail instead.
     async fn wait_for_turn(
         &self,
@@ -349,7 +356,7 @@ impl Submission {
     }
 }
 
-/// Nothing was sent.
+/// The error for a submission that the journal could not record. The client did not send it.
 fn not_written(error: JournalError) -> Error {
     error
         .into_error("could not write the submission to the journal")

@@ -34,10 +34,10 @@ impl Task {
     /// repeated.
     ///
     /// The client retries polls that fail temporarily until the deadline: 5xx, timeouts, connection
-    /// resets, unreadable responses and 429. It also polls again after a response that others
-    /// contradict; see [`RetryPolicy::longest_doubt`](crate::RetryPolicy::longest_doubt). A webhook
-    /// that this client has verified ends the pause before the next poll, unless the service asked
-    /// for the pause.
+    /// resets, unreadable responses and 429. It also polls again after a response that contradicts
+    /// earlier ones; see [`RetryPolicy::longest_doubt`](crate::RetryPolicy::longest_doubt). A
+    /// webhook that this client has verified ends the pause before the next poll, unless the
+    /// service asked for the pause.
     ///
     /// # Errors
     ///
@@ -67,7 +67,8 @@ impl Task {
     /// Returns a stream of updates with one item per successful poll.
     ///
     /// Consecutive updates may have the same status. The client retries polls that fail
-    /// temporarily; they are not items. A failure status is an item, as in [`poll`](Self::poll).
+    /// temporarily, and does not return them as items. A failure status is an item, as in
+    /// [`poll`](Self::poll).
     ///
     /// ```
     /// # use imagekiln::{Task, Error, Update};

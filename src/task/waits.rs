@@ -29,13 +29,13 @@ pub(crate) struct Waits {
 /// the ids are not stored again.
 type Active = BTreeMap<(u64, u64), Arc<Wait>>;
 
-/// More waits for tasks with the same work are not counted.
+/// The maximum number of waits for tasks with the same work that are counted.
 const MANY: usize = 64;
 
 struct Wait {
     task: Arc<TaskRef>,
     submitted: Option<Arc<Submitted>>,
-    /// Keeps a call that arrives while a poll is in flight.
+    /// Stores a wake-up that arrives while a poll is in flight.
     woken: Notify,
     /// Whether an event about the task has arrived.
     has_event: AtomicBool,
@@ -56,12 +56,13 @@ impl Waits {
     }
 
     /// Ends the pauses of every wait for a task with this id. If `confirmed` is a poll of the same
-    /// task, the wait takes its update, and otherwise it polls. Tasks in both regions may have the
-    /// id, and an event contains only the id.
+    /// task, the wait uses the update of that poll. Otherwise it polls, because tasks in both
+    /// regions may have this id, and an event contains only the id.
     #[cfg(feature = "webhook")]
     pub(crate) fn wake(&self, task_id: &str, confirmed: Option<(&TaskRef, &Update)>) {
         for wait in self.with_id(&self.active.lock(), task_id) {
-            // Some services may announce only what happens before the final status.
+            // An event before the final status does not prove that the final status is announced,
+            // too.
             if confirmed.is_some_and(|(_, update)| update.status().is_final()) {
                 *self.events.lock() = Events::Arriving;
             }
@@ -75,7 +76,7 @@ impl Waits {
         }
     }
 
-    /// Whether there is an active wait for this task.
+    /// Returns whether there is an active wait for this task.
     pub(super) fn has(&self, task: &TaskRef) -> bool {
         self.with_id(&self.active.lock(), task.id())
             .any(|wait| wait.task.identity() == task.identity())
@@ -96,7 +97,7 @@ impl Waits {
         }
     }
 
-    /// Makes every wait for a task with the same work decide again when it polls.
+    /// Makes every wait for a task with the same work plan its next poll again.
     pub(super) fn replan(&self, task: &Task) {
         let active = self.active.lock();
         let same = active.values().filter(|wait| wait.is_like(task));
@@ -114,7 +115,7 @@ impl Waits {
     }
 }
 
-/// A wait, which is active from the call of [`begin`](Self::begin) until it is dropped.
+/// A wait, which is active from the call of [`begin`](Self::begin) until this value is dropped.
 pub(super) struct WaitGuard {
     waits: Arc<Waits>,
     number: u64,
@@ -138,8 +139,8 @@ impl WaitGuard {
         Self { waits: Arc::clone(waits), number, wait }
     }
 
-    /// Makes the wait active. A future that nobody polls yet does not poll the task, so others must
-    /// not rely on it.
+    /// Makes the wait active. Call this when the future of the wait is first polled: before that,
+    /// the wait does not poll the task, and other code must not rely on it.
     pub(super) fn begin(&self) {
         self.waits.active.lock().insert(self.key(), Arc::clone(&self.wait));
     }
@@ -154,7 +155,7 @@ impl WaitGuard {
         self.wait.woken.notified()
     }
 
-    /// Whether an event has arrived since the previous call.
+    /// Returns whether an event has arrived since the previous call.
     pub(super) fn has_event(&self) -> bool {
         self.wait.has_event.swap(false, Relaxed)
     }
