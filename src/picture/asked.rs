@@ -2,7 +2,8 @@
 
 use crate::FileKind;
 
-/// What a request says about its picture. `None`, and a size of 0, leave it to the service.
+/// The size and the format that a request asks for. With `None`, or with a size of 0, the service
+/// decides.
 #[derive(Debug, Clone, Copy, Default)]
 #[allow(missing_docs, reason = "the names are those of the fields")]
 #[doc(hidden)]
@@ -13,8 +14,9 @@ pub struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    /// Returns how a picture differs, for example `64 x 80 pixels instead of 512 x 512`. `None` if
-    /// it does not. Only what is known of the picture counts.
+    /// Returns how a picture differs from the request, for example `64 x 80 pixels instead of 512 x
+    /// 512`, or `None` if it does not differ. A format or a size of the picture that is not known
+    /// is not compared.
     pub fn difference(
         &self,
         kind: Option<FileKind>,

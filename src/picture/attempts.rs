@@ -1,4 +1,5 @@
-//! The attempts to download a picture.
+//! The attempts to download a picture: decides whether, when and from which URL the client tries
+//! again.
 
 use std::{pin::Pin, time::Duration};
 
@@ -19,26 +20,27 @@ use crate::{
 /// The first attempt and its retries.
 const MAX_ATTEMPTS: u32 = 4;
 
-/// How long the client polls for the current delivery URL after each refusal.
+/// How long the client polls for the current delivery URL after the delivery host has refused one.
 const FRESH_URL_LIMIT: Duration = Duration::from_secs(30);
 
 /// Sends the request of an attempt, and waits for the response.
 pub(super) type Opening = Pin<Box<dyn Future<Output = Result<Download, DownloadFailure>> + Send>>;
 
-/// Counts the attempts, and polls for the current delivery URL after a refusal.
+/// Counts the attempts, and polls for the current delivery URL after the delivery host has refused
+/// one.
 struct Attempts {
     picture: Picture,
     made: u32,
     most: u32,
     backoff: Backoff,
-    /// After how many bytes the connection of the last attempt broke, if it did.
+    /// The number of bytes after which the connection of the last attempt broke, if it broke.
     broken_after: Option<u64>,
-    /// The deadline of the last attempt.
+    /// The deadline of all attempts together.
     until: Instant,
 }
 
 impl Attempts {
-    /// Waits until the next attempt is due. Returns the error if there is none.
+    /// Waits until the next attempt is due. Returns the error if there is no further attempt.
     async fn again_after(&mut self, failure: DownloadFailure) -> Result<(), Error> {
         self.made += 1;
         let is_last = self.made >= self.most || self.left().is_zero();
@@ -51,7 +53,8 @@ impl Attempts {
             }
             DownloadFailure::Transient(error) => (error, false),
             DownloadFailure::Unreadable { error, broken_after, file } => {
-                // A connection that breaks twice at the same byte does not break by chance.
+                // If the connection breaks twice at the same byte, the cause is the delivery and
+                // not the network.
                 let is_damaged = broken_after.is_none_or(|bytes| bytes > 0)
                     && (broken_after.is_none() || broken_after == self.broken_after);
                 self.broken_after = broken_after;
@@ -62,13 +65,14 @@ impl Attempts {
         if is_last {
             return Err(error);
         }
-        // The retries that all downloads share protect a host that is overloaded. Without one, the
-        // pause is the longest; giving up could lose a paid picture.
+        // All downloads share a retry budget, which protects an overloaded host. If the budget is
+        // empty, the client pauses for the longest time but does not give up, because that could
+        // lose a paid picture.
         let has_retry = is_refusal || self.picture.downloads().retries.take();
         self.pause(&error, has_retry).await;
         if is_refusal {
-            // Some services sign a URL for each poll. A poll that fails says nothing about the
-            // picture, so the URL stays as it is.
+            // Some services sign a new URL for each poll. If this poll fails, that says nothing
+            // about the picture, so the next attempt uses the old URL.
             let Picture { source, task, ready_since, .. } = self.picture.clone();
             let waiting = source.again(task, ready_since, self.left().min(FRESH_URL_LIMIT));
             if let Ok(picture) = waiting.await {
@@ -106,7 +110,7 @@ impl Attempts {
 }
 
 impl Picture {
-    /// Makes attempts in a span of their own, until one succeeds.
+    /// Makes attempts in a tracing span, until one succeeds or no further attempt is allowed.
     pub(super) async fn attempt<T, F>(&self, attempt: impl Fn(Opening) -> F) -> Result<T, Error>
     where
         F: Future<Output = Result<T, DownloadFailure>>,

@@ -1,5 +1,5 @@
 //! Decompresses deliveries. The client does not request compression, but an object may be stored
-//! compressed, and a proxy may compress it.
+//! compressed, or a proxy may compress the response.
 
 use std::{
     io::{self, Write as _},
@@ -10,14 +10,15 @@ use bytes::Bytes;
 use flate2::write::{MultiGzDecoder, ZlibDecoder};
 use reqwest::header::{CONTENT_ENCODING, HeaderMap};
 
-/// The first bytes of gzip. No picture starts with them, so they count more than the header
-/// `Content-Encoding`: a proxy may decompress a body and keep the header.
+/// The first bytes of gzip data. No picture starts with these bytes, so the decoder trusts them
+/// more than the header `Content-Encoding`: a proxy may decompress a body and leave the header
+/// unchanged.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// The body of a response, decompressed in pieces of bounded size.
 pub(super) struct Decoder {
     state: State,
-    /// What arrived and is not decoded yet.
+    /// The bytes that have arrived and are not decoded yet.
     encoded: Bytes,
     is_deflate: bool,
 }
@@ -42,7 +43,8 @@ impl Decoder {
         Self { state: State::New, encoded: Bytes::new(), is_deflate }
     }
 
-    /// Adds a chunk. The one before must be decoded.
+    /// Adds a chunk. Call [`next`](Self::next) until it returns `None` first, because undecoded
+    /// bytes are copied.
     pub(super) fn push(&mut self, chunk: Bytes) {
         if self.encoded.is_empty() {
             self.encoded = chunk;
@@ -66,12 +68,13 @@ impl Decoder {
         };
     }
 
-    /// Whether nothing of the rest of the body belongs to the picture.
+    /// Returns whether the compressed data has ended, so that the rest of the body does not belong
+    /// to the picture.
     pub(super) fn has_ended(&self) -> bool {
         matches!(self.state, State::Ended)
     }
 
-    /// Returns the next piece of what arrived. `None` if more has to arrive.
+    /// Returns the next decoded piece, or `None` if more bytes have to arrive first.
     pub(super) fn next(&mut self) -> Option<Bytes> {
         match &mut self.state {
             State::New | State::Ended => None,
@@ -84,7 +87,8 @@ impl Decoder {
                         Ok(consumed) if consumed > 0 => {
                             self.encoded = self.encoded.slice(consumed..);
                         }
-                        // What follows is not compressed data.
+                        // The compressed data has ended or is damaged. The rest of the body is
+                        // ignored.
                         _ => return self.finish().map(|rest| [&piece[..], &rest].concat().into()),
                     }
                     if !piece.is_empty() {
@@ -96,11 +100,11 @@ impl Decoder {
         }
     }
 
-    /// Returns what is left at the end of the response.
+    /// Returns the remaining bytes at the end of the response.
     pub(super) fn finish(&mut self) -> Option<Bytes> {
         match mem::replace(&mut self.state, State::Ended) {
             State::Compressed(mut codec) => {
-                // The format of the picture shows whether it is complete.
+                // An error is ignored, because the checker of the picture detects a truncated file.
                 let _ = codec.finish();
                 Some(mem::take(codec.output()).into())
             }
@@ -110,7 +114,8 @@ impl Decoder {
 }
 
 impl Codec {
-    /// Decompresses at most a few dozen KiB.
+    /// Decompresses at most a few dozen KiB, which bounds the memory for a small body that expands
+    /// to a huge one.
     fn write(&mut self, encoded: &[u8]) -> io::Result<usize> {
         match self {
             Self::Gzip(decoder) => decoder.write(encoded),

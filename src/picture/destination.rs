@@ -85,8 +85,9 @@ impl SaveOptions {
     /// Sets whether saving closes the record of the submission in the
     /// [journal](crate::journal). The default is `true`.
     ///
-    /// If `false`, the file is not the final one, for example because the program still renames it.
-    /// The program applies [`Step::Saved`](crate::journal::Step::Saved) itself.
+    /// Use `false` if the saved file is not the final one, for example because the program still
+    /// renames it. The program must then apply [`Step::Saved`](crate::journal::Step::Saved) itself.
+    /// Otherwise the record stays open, and the next process resumes the task.
     pub fn closes_record(mut self, on: bool) -> Self {
         self.closes_record = on;
         self
@@ -141,8 +142,8 @@ impl Part {
         Ok(Self { target, overwrite, permissions, file })
     }
 
-    /// Writes chunks until the channel closes, and returns their SHA-256 digest if it is wanted.
-    /// The channel also closes if the download fails or its future is dropped; only a complete
+    /// Writes chunks until the channel closes, and returns their SHA-256 digest if `with_digest` is
+    /// set. The channel also closes if the download fails or its future is dropped; only a complete
     /// download continues with [`finish`](Self::finish).
     pub(super) fn write(
         &mut self,
@@ -171,8 +172,8 @@ impl Part {
         file.sync_all()
     }
 
-    /// Flushes the file, renames it to its destination, and returns its path. In a directory, the
-    /// file gets one of these names.
+    /// Flushes the file, renames it to its destination, and returns its path. If the destination is
+    /// a directory, the file gets the first of these names that is free.
     pub(super) fn finish(self, names: impl Iterator<Item = String>) -> io::Result<PathBuf> {
         self.flush()?;
         let Self { target, overwrite, file, .. } = self;
@@ -188,8 +189,8 @@ impl Part {
         Ok(path)
     }
 
-    /// Flushes the file, and gives it the first of these names in the directory of `path` that no
-    /// other file has. Returns its path.
+    /// Flushes the file, and gives it the first of these names that is free in the directory of
+    /// `path`. Returns its path.
     pub(super) fn keep(
         self,
         path: &Path,
@@ -202,7 +203,8 @@ impl Part {
         Ok(path)
     }
 
-    /// Renames the flushed file. Returns the file if it still has no name.
+    /// Renames the flushed file. The error contains the file if it was not renamed, so that the
+    /// caller can try another path.
     pub(super) fn rename(
         mut self,
         path: &Path,
@@ -218,7 +220,8 @@ impl Part {
             Err((file, error)) => Err((Some(Self { file, ..self }), error)),
         }
     }
-    /// Sets the permissions of the file that is going to be replaced, if there is one.
+    /// Copies the permissions of the file at `path`, if there is one, because this file is going to
+    /// replace it.
     fn keep_permissions(&mut self, path: &Path) -> io::Result<()> {
         let kept = replaced(path, true)?.filter(fs::Metadata::is_file);
         let kept = kept.map(|metadata| metadata.permissions());
@@ -227,7 +230,8 @@ impl Part {
     }
 }
 
-/// Flushes the directory, which contains the name of the file. A writable one may not be readable.
+/// Flushes the directory that contains the name of the file, so that the name survives a crash. A
+/// writable directory may not be readable, and then cannot be flushed.
 fn sync_directory_of(path: &Path) -> io::Result<()> {
     match File::open(directory_of(path)) {
         Ok(directory) if cfg!(unix) => directory.sync_all(),
@@ -235,7 +239,8 @@ fn sync_directory_of(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Returns what is at the path of a new file, if it may be replaced.
+/// Returns the metadata of what the new file would replace, or `None` if the path is free. Fails if
+/// it must not be replaced.
 fn replaced(path: &Path, overwrite: bool) -> io::Result<Option<fs::Metadata>> {
     if path.file_name().is_none() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "the path has no file name"));
@@ -252,8 +257,9 @@ fn replaced(path: &Path, overwrite: bool) -> io::Result<Option<fs::Metadata>> {
     }
 }
 
-/// Renames a file to the first of these names that no other file has. Returns its path. A file with
-/// the same content is a copy of the picture, and is kept instead.
+/// Renames a file to the first of these names that is free, and returns its path. If a file with
+/// one of the names has the same content, it is a copy of this picture, so its path is returned
+/// instead.
 fn persist_as(
     mut file: TemporaryFile,
     directory: &Path,
@@ -265,7 +271,8 @@ fn persist_as(
             Ok(()) => return Ok(path),
             Err((part, error)) if error.kind() == io::ErrorKind::AlreadyExists => {
                 file = part;
-                // A file that cannot be read is that of another user.
+                // A file that cannot be read is not treated as a copy: it probably belongs to
+                // another user.
                 if is_copy(&path, &mut file.file).unwrap_or(false) {
                     return Ok(path);
                 }
@@ -276,7 +283,7 @@ fn persist_as(
     Err(io::ErrorKind::AlreadyExists.into())
 }
 
-/// Whether the file at `path` has the same content as `part`.
+/// Returns whether the file at `path` has the same content as `part`.
 fn is_copy(path: &Path, part: &mut File) -> io::Result<bool> {
     let metadata = fs::metadata(path)?;
     // Opening a pipe would block.

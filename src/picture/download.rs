@@ -1,4 +1,5 @@
-//! One download, within the limits of size and time, and checked while it arrives.
+//! One attempt to download a picture, within limits of size and time. The picture is checked while
+//! it arrives.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -36,16 +37,17 @@ const BODY_LIMIT: Duration = Duration::from_secs(5);
 pub(super) enum DownloadFailure {
     /// Another attempt may succeed.
     Transient(Error),
-    /// The delivery URL was refused. The one that the next poll returns may be accepted.
+    /// The delivery host refused the URL. It may accept the URL that the next poll returns.
     NeedsFreshUrl(Error),
-    /// Another attempt would fail, too.
+    /// Another attempt would fail in the same way.
     Permanent(Error),
-    /// What arrived is not a whole picture. The next attempt may receive it.
+    /// The bytes that arrived are not a complete picture. The next attempt may receive a complete
+    /// one.
     Unreadable {
         error: Error,
-        /// The number of bytes before the connection broke, if it did.
+        /// The number of bytes after which the connection broke, if it broke.
         broken_after: Option<u64>,
-        /// What arrived, if it was saved.
+        /// The bytes that arrived, if they were written to a file.
         file: Option<Damaged>,
     },
 }
@@ -90,7 +92,7 @@ impl Picture {
         })?;
         let service = &self.downloads().service;
         let pace = Pace::new(service.silence, until);
-        // Sent without the key: the signature in the URL grants access.
+        // The request does not contain the key. The signature in the URL grants access.
         let rules = &self.downloads().rules;
         let fetching = download::get(service, rules, &self.task, url, attempts, pace.deadline());
         let Fetched { url, connection, response } =
@@ -108,7 +110,8 @@ impl Picture {
             received: 0,
             response,
         };
-        // The declared length is that of the compressed body.
+        // With compression, the declared length is that of the compressed body, and says nothing
+        // about the size of the picture.
         if encoding(download.response.headers()).is_none() {
             download.check_size(download.response.content_length().unwrap_or(0))?;
         }
@@ -214,7 +217,7 @@ impl Download {
             (None, _) => {
                 let declared = self.response.headers().get(CONTENT_TYPE);
                 let declared = declared.and_then(|value| value.to_str().ok()).unwrap_or("none");
-                // The host may echo the signature of the URL.
+                // The host may echo the signature of the URL in a header, so the text is redacted.
                 let line = |text: &str| Redaction::of_download(&self.url).line(text, LONGEST_TYPE);
                 let encoding = encoding(self.response.headers())
                     .map_or_else(String::new, |name| format!(", content encoding {}", line(&name)));
@@ -272,9 +275,9 @@ impl Picture {
         if !is_refusal {
             return DownloadFailure::Transient(failed("").with_status(code));
         }
-        // Only the refusal of a URL that a poll returned after the end of the validity proves that
-        // the picture has expired: delivery hosts also refuse valid URLs now and then, and a later
-        // poll may return a new URL.
+        // A refusal proves that the picture has expired only if a poll returned the URL after the
+        // end of the validity. Delivery hosts also refuse valid URLs from time to time, and a later
+        // poll may return a URL that works.
         let error = if self.polled.since(&self.ready_since) >= DELIVERY_VALIDITY {
             self.expired(code)
         } else {
@@ -295,7 +298,7 @@ impl Picture {
             .with_task(&self.task)
     }
 
-    /// Says until when the delivery URL should be valid.
+    /// Returns the part of an error message that says until when the delivery URL should be valid.
     fn validity(&self) -> String {
         let end = self.expires_at();
         match (self.downloads().service.clock.now() < end, date(end)) {
@@ -315,8 +318,8 @@ fn date(time: SystemTime) -> Option<String> {
     (since < END).then(|| httpdate::fmt_http_date(time))
 }
 
-/// Whether the body says that the URL has expired. Object stores send for example `ExpiredToken` or
-/// `Request has expired`.
+/// Returns whether the body says that the URL has expired. Object stores send for example
+/// `ExpiredToken` or `Request has expired`.
 async fn says_expired(mut response: Response) -> bool {
     let mut body = Vec::new();
     let reading = async {
@@ -331,7 +334,8 @@ async fn says_expired(mut response: Response) -> bool {
     body.windows(b"expired".len()).any(|window| window.eq_ignore_ascii_case(b"expired"))
 }
 
-/// Detects stalled downloads, including those from servers that send a byte now and then.
+/// Detects stalled downloads, including downloads from servers that send only a byte from time to
+/// time.
 struct Pace {
     silence: Duration,
     window_ends: Instant,

@@ -1,4 +1,4 @@
-//! Pictures of finished tasks: their delivery URLs, and how to fetch and save them.
+//! Pictures of finished tasks: their delivery URLs, downloading and saving.
 
 mod asked;
 mod attempts;
@@ -46,17 +46,17 @@ const MOST_DOUBLED: usize = 64 * 1024 * 1024;
 /// so `Debug` omits its query.
 ///
 /// The client makes up to four attempts to download a picture. If the delivery host refuses the
-/// URL, the client polls the task again, and continues with the URL that the poll returns, or with
-/// the same one if the poll fails. An attempt fails if
+/// URL, the client polls the task again. It continues with the URL that this poll returns, or with
+/// the old URL if the poll fails. An attempt fails if
 ///
 /// - the download stalls: less than 1 KiB arrives within
 ///   [`ClientBuilder::silence_timeout`](crate::ClientBuilder::silence_timeout), and the picture is
 ///   not complete;
-/// - the response is not a picture, or only a part of one. For JPEG, PNG, WebP, MP4 and WebM, the
-///   structure of the file decides this, not the declared length. Bytes after the end of the
-///   picture are kept.
+/// - the response is not a picture, or is only a part of a picture. For JPEG, PNG, WebP, MP4 and
+///   WebM, the structure of the file decides this, not the declared length. Bytes after the end of
+///   the picture are kept.
 ///
-/// A body that is compressed with gzip or deflate is decompressed, although the client does not
+/// The client decompresses a body that is compressed with gzip or deflate, although it does not
 /// request compression.
 ///
 /// All attempts end with
@@ -108,9 +108,9 @@ impl Picture {
 
     /// Returns when the picture expires: ten minutes after [`ready_since`](Self::ready_since).
     ///
-    /// The contract does not define when a delivery URL is signed. A URL may expire earlier if the
-    /// task was ready long before the first poll. It may work longer if the service signs a new one
-    /// for each poll.
+    /// The contract does not define when the service signs a delivery URL. If the task was ready
+    /// long before the first poll, the URL may expire earlier. If the service signs a new URL for
+    /// each poll, the picture may be available for longer.
     pub fn expires_at(&self) -> SystemTime {
         let since = self.ready_since.at;
         since.checked_add(DELIVERY_VALIDITY).unwrap_or(since)
@@ -123,12 +123,12 @@ impl Picture {
     /// Every error carries the reference of the task.
     ///
     /// - [`Expired`](crate::ErrorKind::Expired): the delivery host refused a URL that a poll had
-    ///   returned more than ten minutes after the first `Ready`, by the clock of the service or in
-    ///   this process.
+    ///   returned ten minutes or more after the first `Ready`, by the clock of the service or by a
+    ///   monotonic clock of this process.
     /// - [`Download`](crate::ErrorKind::Download): the picture could not be downloaded, or it is
     ///   larger than [`ClientBuilder::max_picture_bytes`](crate::ClientBuilder::max_picture_bytes).
     ///   This includes refusals that do not prove that the picture has expired.
-    /// - [`Damaged`](crate::ErrorKind::Damaged): the delivery is not a whole picture.
+    /// - [`Damaged`](crate::ErrorKind::Damaged): the delivery is not a complete picture.
     ///   [`bytes_unchecked`](Self::bytes_unchecked) returns its bytes.
     /// - [`AddressRefused`](crate::ErrorKind::AddressRefused): the host of the URL is not allowed
     ///   to deliver pictures.
@@ -138,8 +138,8 @@ impl Picture {
 
     /// Downloads the content of the delivery URL without checking it.
     ///
-    /// Use it for pictures that [`bytes`](Self::bytes) refuses. The size is still limited, and
-    /// failed downloads are still retried.
+    /// Use this method for pictures that [`bytes`](Self::bytes) refuses. The size is still limited,
+    /// and failed downloads are still retried.
     ///
     /// # Errors
     ///
@@ -151,8 +151,9 @@ impl Picture {
     /// Downloads the picture as a stream, for example to forward it in the response of a web server
     /// without buffering it.
     ///
-    /// Returns when the first bytes have arrived. Until then, the client retries failures like
-    /// [`bytes`](Self::bytes).
+    /// This method returns when the first bytes have arrived. Until then, the client retries
+    /// failures like [`bytes`](Self::bytes). It cannot retry a failure of the stream itself,
+    /// because the program may have used the bytes already.
     ///
     /// ```
     /// use futures_util::TryStreamExt;
@@ -181,7 +182,7 @@ impl Picture {
             let mut download = opening.await?;
             let mut bytes = Vec::new();
             while let Some(chunk) = download.next().await? {
-                // Doubling a large buffer could need twice the memory of the picture.
+                // A buffer that doubles could take twice the memory of a large picture.
                 if bytes.capacity() - bytes.len() < chunk.len() && bytes.len() > MOST_DOUBLED {
                     bytes.reserve_exact(chunk.len().max(MOST_DOUBLED));
                 }
@@ -196,7 +197,7 @@ impl Picture {
     }
 }
 
-/// The next chunk, and the download of those that follow. `None` after the last one.
+/// The next chunk, and the download of the chunks after it. `None` after the last chunk.
 type Next = Result<Option<(Bytes, Download)>, DownloadFailure>;
 
 /// The bytes of a picture as a stream, returned by [`Picture::stream`].
@@ -216,7 +217,7 @@ impl PictureStream {
     }
 }
 
-/// At the end, checks that the picture is complete.
+/// Returns the next chunk. At the end, checks that the picture is complete.
 async fn next_chunk(mut download: Download) -> Next {
     match download.next().await? {
         Some(chunk) => Ok(Some((chunk, download))),
@@ -268,7 +269,7 @@ pub(crate) struct Downloads {
     settings: DownloadSettings,
     rules: DeliveryRules,
     retries: RetryBudget,
-    /// The directories in which leftover temporary files were deleted.
+    /// The directories in which this client has deleted leftover temporary files.
     swept: Swept,
 }
 
@@ -284,11 +285,13 @@ impl Downloads {
     }
 }
 
-/// The client that a picture comes from.
+/// The client that a picture comes from, as far as a picture needs it. `task` depends on `picture`,
+/// so this trait stands for its types here.
 pub(crate) trait Source: fmt::Debug + Send + Sync {
     fn downloads(&self) -> &Downloads;
 
-    /// Waits for the picture of a task again, whose delivery URL may be another one now.
+    /// Polls the task of a picture again, and returns the picture with the current delivery URL,
+    /// which may be a new one.
     fn again(
         self: Arc<Self>,
         task: TaskRef,

@@ -2,20 +2,20 @@
 
 use crate::TaskRef;
 
-/// The maximum lengths of the operation and the id. With the rest of a name, they fit in the 255
+/// The maximum lengths of the operation and the id in a name. A whole name then fits in the 255
 /// bytes of a file name.
 const LONGEST_OPERATION: usize = 80;
 const LONGEST_ID: usize = 120;
 
-/// The number of names for a picture, if other files have the first ones.
+/// The number of names to try for a picture, if other files have the first ones.
 const MAX_NAMES: u32 = 100;
 
 /// Returns the file names for the picture of a task in the order of preference, without an
-/// extension, for example `gen-2-pro-f7a1c9`. The id comes from the service, so it must not be able
-/// to name another directory.
+/// extension, for example `gen-2-pro-f7a1c9`. The id comes from the service, so characters that
+/// could lead to another directory are replaced.
 ///
-/// If the operation or the id had to be changed for the name, other tasks may share what is left of
-/// it, so all names contain a hash of the identity of the task. Otherwise the first one does not.
+/// If the operation or the id had to be changed, the changed names of two tasks may be equal. All
+/// names then contain a hash of the identity of the task. Otherwise the first name has no hash.
 pub(super) fn file_stems(task: &TaskRef) -> impl Iterator<Item = String> + Send + use<> {
     let (operation, id) = (task.operation().unwrap_or("picture"), task.id());
     let (plain_operation, plain_id) = (plain(operation, LONGEST_OPERATION), plain(id, LONGEST_ID));

@@ -1,7 +1,7 @@
-//! Creates temporary files, and deletes those of killed processes.
+//! Creates temporary files, and deletes the temporary files of killed processes.
 //!
 //! A process locks its temporary file while it writes. If the lock of a file is free, its owner has
-//! exited, and the file is deleted. Nothing is deleted on filesystems without locks.
+//! exited, and the file is deleted. On filesystems without locks, no file is deleted.
 
 use std::{
     collections::VecDeque,
@@ -21,19 +21,20 @@ const MAX_CREATIONS: u32 = 16;
 /// The maximum number of remembered directories.
 const MAX_SWEPT: usize = 64;
 
-/// A temporary file, which is deleted when this is dropped, unless it got another name.
+/// A temporary file. Dropping this value deletes the file, unless it was renamed.
 #[derive(Debug)]
 pub(super) struct TemporaryFile {
     pub(super) file: File,
-    /// Empty after it got another name.
+    /// Empty after the file was renamed.
     path: PathBuf,
 }
 
-/// Why a file did not get another name.
+/// A file that was not renamed, and the reason.
 pub(super) type Unnamed = (TemporaryFile, io::Error);
 
 impl TemporaryFile {
-    /// Creates and locks a temporary file. Only its owner can access a `private` file.
+    /// Creates and locks a temporary file. Only the user of this process can access a `private`
+    /// file.
     pub(super) fn create(directory: &Path, private: bool) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create_new(true);
@@ -52,7 +53,7 @@ impl TemporaryFile {
                 // A sweep may have deleted the file before it was locked.
                 Ok(()) if is_at(&part.file, &part.path).unwrap_or(false) => return Ok(part),
                 Ok(()) | Err(TryLockError::WouldBlock) => {}
-                // Filesystems without locks have no sweeps.
+                // On filesystems without locks, no sweep deletes the file.
                 Err(TryLockError::Error(_)) => return Ok(part),
             }
         }
@@ -70,11 +71,11 @@ impl TemporaryFile {
         }
     }
 
-    /// Renames the file, but never over another one. Some filesystems, such as mounted buckets,
-    /// have no hard links. There, an empty file reserves the name first.
+    /// Renames the file, but never replaces an existing file. Some filesystems, such as mounted
+    /// buckets, have no hard links. On these, an empty file first reserves the name.
     pub(super) fn persist_new(self, path: &Path) -> Result<(), Unnamed> {
         match fs::hard_link(&self.path, path) {
-            // Dropping the file removes its other name.
+            // Dropping the file then removes its temporary name.
             Ok(()) => Ok(()),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err((self, error)),
             Err(_) => self.persist_reserved(path),
@@ -84,7 +85,8 @@ impl TemporaryFile {
     fn persist_reserved(self, path: &Path) -> Result<(), Unnamed> {
         match File::create_new(path) {
             Ok(_reserved) => self.persist(path).inspect_err(|_| {
-                // Otherwise the empty file would look like that of another program.
+                // Otherwise the empty file would block the name, as if it belonged to another
+                // program.
                 let _ = fs::remove_file(path);
             }),
             Err(error) => Err((self, error)),
@@ -108,7 +110,7 @@ impl Swept {
     /// Deletes the temporary files of dead processes in a directory, on the first call for it.
     /// Later calls do nothing, because listing a large directory is slow.
     pub(super) fn sweep_once(&self, directory: &Path) {
-        // A directory that cannot be resolved cannot be listed.
+        // If the path of a directory cannot be resolved, the directory cannot be listed either.
         let Ok(directory) = directory.canonicalize() else { return };
         {
             let mut swept = self.0.lock();
@@ -144,8 +146,8 @@ fn sweep(directory: &Path) {
 fn remove_if_unlocked(path: &Path) -> bool {
     // Some filesystems can only lock files that are open for writing.
     let Ok(file) = File::options().read(true).write(true).open(path) else { return false };
-    // The owner may have renamed the file since it was opened. The path is then missing or another
-    // file.
+    // The owner may have renamed the file since it was opened. The path then does not exist, or
+    // belongs to another file.
     file.try_lock().is_ok() && is_at(&file, path).unwrap_or(false) && fs::remove_file(path).is_ok()
 }
 

@@ -46,10 +46,11 @@ pub struct Saved {
 }
 
 impl Saved {
-    /// Returns `true` if the file name has the extension of another format, for example `fox.png`
-    /// for a JPEG. The client logs a warning when it saves such a file.
+    /// Returns `true` if the file name has the extension of a different format, for example
+    /// `fox.png` for a JPEG. The client logs a warning when it saves such a file.
     ///
-    /// The format is that of the request (`output_format`), not that of the name.
+    /// The request (`output_format`) determines the format of a picture, and its file name does
+    /// not.
     pub fn has_wrong_extension(&self) -> bool {
         let extension = self.path.extension().and_then(OsStr::to_str);
         let named = extension.and_then(FileKind::of_extension);
@@ -63,7 +64,7 @@ impl Saved {
 pub struct DownloadedPicture {
     picture: Picture,
     options: SaveOptions,
-    /// `None` after it got its name.
+    /// `None` after the file was renamed.
     file: Arc<Mutex<Option<Part>>>,
     kind: Option<FileKind>,
     bytes: u64,
@@ -88,25 +89,25 @@ impl DownloadedPicture {
         self.sha256.as_deref()
     }
 
-    /// Gives the picture its name. The path must be on the same filesystem as the directory of
-    /// [`Picture::download_in`]. An existing file is never replaced.
+    /// Renames the temporary file to `path`. The path must be on the same filesystem as the
+    /// directory of [`Picture::download_in`]. This method never replaces an existing file.
     ///
     /// # Errors
     ///
     /// Kind [`File`](ErrorKind::File): the file exists, or could not be renamed. The picture can
-    /// still be saved at another path, unless it has a name already.
+    /// still be saved at another path, unless it was saved already.
     pub async fn save(&self, path: impl AsRef<Path>) -> Result<Saved, Error> {
         self.rename(path.as_ref().to_owned(), false).await
     }
 
-    /// Gives the picture its name as [`save`](Self::save) does, and replaces an existing file
+    /// Renames the temporary file like [`save`](Self::save), but replaces an existing file
     /// atomically. The new file has the permissions of the replaced one. A symbolic link at the
     /// path is replaced.
     ///
     /// # Errors
     ///
     /// Kind [`File`](ErrorKind::File): the file could not be renamed, or the path is not that of a
-    /// regular file. The picture can still be saved at another path, unless it has a name already.
+    /// regular file. The picture can still be saved at another path, unless it was saved already.
     pub async fn replace(&self, path: impl AsRef<Path>) -> Result<Saved, Error> {
         self.rename(path.as_ref().to_owned(), true).await
     }
@@ -176,8 +177,8 @@ impl Picture {
     /// - [`File`](ErrorKind::File): the file could not be written, it exists and must not be
     ///   overwritten, or the path is a directory, a device, a pipe or a socket. The picture can
     ///   still be downloaded.
-    /// - [`Damaged`](ErrorKind::Damaged): the delivery is not a whole picture. Its bytes are kept
-    ///   next to the path, for example in `fox.png.damaged`: see [`Error::damaged`].
+    /// - [`Damaged`](ErrorKind::Damaged): the delivery is not a complete picture. Its bytes are
+    ///   kept next to the path, for example in `fox.png.damaged`: see [`Error::damaged`].
     /// - [`Expired`](ErrorKind::Expired), [`Download`](ErrorKind::Download),
     ///   [`AddressRefused`](ErrorKind::AddressRefused): the picture could not be downloaded, as for
     ///   [`bytes`](Self::bytes).
@@ -194,11 +195,12 @@ impl Picture {
     /// The file name consists of the operation, the task id and the extension of the downloaded
     /// format, for example `gen-2-pro-f7a1c9.png`. If the id contains other characters than ASCII
     /// letters, digits, `-`, `.` and `_`, or is longer than 120 characters, the name ends with a
-    /// hash of the region, the polling URL and the id, because other ids may look the same.
+    /// hash of the region, the polling URL and the id, because the names of different ids could
+    /// otherwise be equal.
     ///
     /// No file is ever replaced. If a file with this name exists and has the same content, it is
-    /// the saved picture. If it has other content, this picture gets a name with the hash, and
-    /// after that with a number.
+    /// the saved picture. If the content differs, the name of this picture also contains the hash
+    /// and, if that name is taken, a number.
     ///
     /// ```
     /// # async fn save(task: imagekiln::Task) -> Result<(), imagekiln::Error> {
@@ -226,7 +228,8 @@ impl Picture {
         }
     }
 
-    /// Keeps the bytes of a delivery that is not a whole picture next to its target.
+    /// Keeps the bytes of a damaged delivery next to its target. The picture is paid, and a person
+    /// may be able to use what has arrived.
     async fn keep_damaged(&self, target: &Target, options: &SaveOptions, error: Error) -> Error {
         let Some(damaged) = error.damaged().cloned() else { return error };
         let picture = match target {
@@ -246,7 +249,7 @@ impl Picture {
                 }
                 error
             }
-            // The first error is the one that matters.
+            // The caller needs the error of the download, so this error is only logged.
             Err(problem) => {
                 tracing::warn!(task_id = self.task.id(), %problem, "could not keep the bytes");
                 error
@@ -254,10 +257,10 @@ impl Picture {
         }
     }
 
-    /// Downloads the picture to a temporary file in this directory, for programs that choose its
-    /// name when they know its format: [`DownloadedPicture::save`] and
-    /// [`replace`](DownloadedPicture::replace) give it a name. `overwrite` and `follow_symlinks` of
-    /// the options have no effect.
+    /// Downloads the picture to a temporary file in this directory, for programs that choose the
+    /// file name after they know the format: [`DownloadedPicture::save`] and
+    /// [`replace`](DownloadedPicture::replace) then rename the file. `overwrite` and
+    /// `follow_symlinks` of the options have no effect.
     ///
     /// ```
     /// # async fn save(task: imagekiln::Task) -> Result<(), Box<dyn std::error::Error>> {
@@ -274,7 +277,7 @@ impl Picture {
     /// # Errors
     ///
     /// The same errors as [`save_with`](Self::save_with). The directory must exist. The bytes of a
-    /// damaged delivery are in a temporary file, until [`Damaged::keep`] names it.
+    /// damaged delivery are in a temporary file, which [`Damaged::keep`] renames.
     pub async fn download_in(
         &self,
         directory: impl AsRef<Path>,
@@ -292,7 +295,7 @@ impl Picture {
         Ok(DownloadedPicture { picture, options, file, kind, bytes, sha256 })
     }
 
-    /// Reports the saved picture, and closes its record.
+    /// Logs the saved picture, and closes its record in the journal.
     async fn note_saved(&self, saved: &Saved, options: &SaveOptions) {
         tracing::info!(task_id = self.task.id(), bytes = saved.bytes, "picture saved");
         if saved.has_wrong_extension() {
@@ -306,7 +309,8 @@ impl Picture {
         telemetry::saved(&self.task);
         if options.closes_record {
             let Saved { path, bytes, sha256, .. } = saved;
-            // The next process may have another working directory.
+            // The path is stored as an absolute path, because the next process may have another
+            // working directory.
             let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
             let step = Step::Saved { path, bytes: *bytes, sha256: sha256.clone() };
             journal::note(self.downloads().journal.as_deref(), &self.task, &step).await;
@@ -339,7 +343,8 @@ impl Picture {
     ) -> Result<Finished, DownloadFailure> {
         let (Target::File(path) | Target::In(path)) = target;
         let unwritable = |error| self.unwritable(path, error);
-        // Before the download, so that an unwritable destination costs no download.
+        // The file is created before the download, so that nothing is downloaded for a destination
+        // that cannot be written.
         let starting = blocking({
             let source = Arc::clone(&self.source);
             let (target, options) = (target.clone(), options.clone());
@@ -353,8 +358,8 @@ impl Picture {
         let writing =
             blocking(move || part.write(received, with_digest).map(|digest| (part, digest)));
         let downloaded = send_chunks(&mut download, chunks).await;
-        // Awaited even after an error, so that a program that exits on it leaves no temporary file
-        // behind.
+        // The writer is awaited even after an error, so that a program that exits because of the
+        // error does not leave a temporary file behind.
         let (part, sha256) = writing.await.map_err(unwritable)?;
         let (kind, bytes) = (download.kind(), download.received);
         let check = || if options.check { download.check().map(drop) } else { Ok(()) };
