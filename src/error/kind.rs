@@ -29,10 +29,11 @@ pub enum ErrorKind {
     /// Too many requests or too many active tasks (429), even after retries. Nothing was billed.
     /// Safe to repeat after [`Error::retry_after`](crate::Error::retry_after).
     RateLimited,
-    /// The client has stopped submitting, because the service did not say whether it accepted the
-    /// last submissions: three in a row, or 6 of the last 30. After a pause, which grows from one
-    /// second to ten minutes, a single submission finds out whether the service works again.
-    /// Nothing was sent. Safe to repeat after [`Error::retry_after`](crate::Error::retry_after).
+    /// The client has stopped submitting, because the service did not say whether it accepted three
+    /// submissions in a row, or 6 of the last 30. Each of those may have been billed without a
+    /// picture, and more would follow. After a pause, which grows from one second to ten minutes,
+    /// the client sends a single submission to find out whether the service works again. Nothing
+    /// was sent. Safe to repeat after [`Error::retry_after`](crate::Error::retry_after).
     Outage,
     /// The service could not be reached, or the connection broke. For a submission, see
     /// [`Error::billing`](crate::Error::billing).
@@ -42,8 +43,9 @@ pub enum ErrorKind {
     /// [`Error::is_transient`](crate::Error::is_transient) returns whether another attempt may
     /// succeed.
     Service,
-    /// The service responded with a success code, but the body identifies no task. The submission
-    /// may have been billed.
+    /// The service responded with a success code, but the client cannot use the body. The response
+    /// to a submission identifies no task, and the submission may have been billed. The response to
+    /// a poll has no status, or no delivery URL for a finished task; poll again.
     Response,
     /// The key was not sent to the polling URL, because its host is not allowed to receive the key.
     /// The task continues. Allow the host with
@@ -84,11 +86,12 @@ pub enum ErrorKind {
     /// The journal refused the submission, for example because a budget is used up. Nothing was
     /// billed. See [`Error::refusal`](crate::Error::refusal).
     Refused,
-    /// The idempotency key belongs to another request, or an earlier attempt may still bring a
-    /// picture; see [`Client::submit_once`](crate::Client::submit_once). Nothing was sent. Use
-    /// another key.
+    /// The idempotency key belongs to a different request, or the attempt before this one was never
+    /// made, has its picture, or may still get it; see
+    /// [`Client::submit_once`](crate::Client::submit_once). Nothing was sent. Use another key.
     KeyConflict,
-    /// Another submission with the idempotency key is under way. Nothing was sent. Safe to repeat.
+    /// Another submission with the idempotency key is waiting for its response. Nothing was sent.
+    /// Safe to repeat.
     InProgress,
     /// A person has to decide about the submission with the idempotency key: the service may have
     /// accepted it ([`Error::billing`](crate::Error::billing) is `Unknown`), or a person has
@@ -102,7 +105,8 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
-    /// The kind of an error of the work with a local file, which runs on a blocking thread.
+    /// Returns the kind for an error of work on a local file. The work runs on a blocking thread,
+    /// so the error may also be a panic, which is a bug and not a problem of the file.
     pub(crate) fn of_file(error: &io::Error) -> Self {
         let source = error.get_ref().and_then(|source| source.downcast_ref::<JoinError>());
         if source.is_some_and(JoinError::is_panic) { Self::Internal } else { Self::File }

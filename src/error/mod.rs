@@ -33,7 +33,7 @@ pub struct Error {
 struct Details {
     message: String,
     advice: Option<String>,
-    /// The function of the SDK that follows the advice.
+    /// The function of the SDK that does what the advice says.
     function: Option<&'static str>,
     /// The environment variable of the setting that is missing or invalid.
     setting: Option<&'static str>,
@@ -65,7 +65,7 @@ impl Error {
         self
     }
 
-    /// Names the function of the SDK that follows the advice. Replaces that of an earlier advice.
+    /// Names the function of the SDK that does what the advice says.
     pub(crate) fn with_function(self, function: impl Into<Option<&'static str>>) -> Self {
         self.set(|details| details.function = function.into())
     }
@@ -129,7 +129,8 @@ impl Error {
         self
     }
 
-    /// The error of a delivery that is not a whole picture in any attempt.
+    /// Converts the error of the last attempt to that of a delivery that was damaged in every
+    /// attempt. `file` contains the bytes, if they were written to a file.
     pub(crate) fn of_damaged(mut self, file: Option<Damaged>) -> Self {
         self.kind = ErrorKind::Damaged;
         let function = file.is_none().then_some("Picture::bytes_unchecked");
@@ -191,7 +192,7 @@ impl Error {
     }
 
     /// Returns the id that the service gave the request (`x-request-id`), if it sent one. The
-    /// support of the service can look up the request by it.
+    /// support of the service can look up the request with this id.
     pub fn request_id(&self) -> Option<&str> {
         self.details.request_id.as_deref()
     }
@@ -277,9 +278,9 @@ impl Error {
     /// Returns `true` if the same call may succeed later without any change: the network or the
     /// service failed temporarily, or the deadline was too short.
     ///
-    /// Of the kind [`Service`](ErrorKind::Service), it returns `false` for the status codes that
-    /// end a wait, such as 400, 404 and 413: another attempt would fail, too. The base URL or the
-    /// model prefix may be wrong.
+    /// For the kind [`Service`](ErrorKind::Service), this method returns `false` if the status code
+    /// ends a wait, such as 400, 404 and 413, because another attempt would fail in the same way.
+    /// The base URL or the model prefix may be wrong.
     ///
     /// This does not mean that submitting again is [safe](Self::is_safe_to_repeat).
     pub fn is_transient(&self) -> bool {
@@ -296,13 +297,14 @@ impl Error {
     }
 
     /// Returns why the journal refused the submission, for the kind
-    /// [`Refused`](ErrorKind::Refused). The journal of the program knows its type.
+    /// [`Refused`](ErrorKind::Refused). The program can downcast it to an error type of its
+    /// journal.
     pub fn refusal(&self) -> Option<&(dyn error::Error + Send + Sync + 'static)> {
         self.details.refusal.as_deref()
     }
 
-    /// Returns the bytes of a delivery that is not a whole picture, for the kind
-    /// [`Damaged`](ErrorKind::Damaged). `None` if the picture was not saved to a file:
+    /// Returns the bytes of a damaged delivery, for the kind [`Damaged`](ErrorKind::Damaged).
+    /// `None` if the picture was not saved to a file:
     /// [`Picture::bytes_unchecked`](crate::Picture::bytes_unchecked) returns the bytes then.
     pub fn damaged(&self) -> Option<&Damaged> {
         self.details.damaged.as_ref()
@@ -361,8 +363,8 @@ impl fmt::Display for Error {
     }
 }
 
-/// Prints the text for people and the causes, for a `main` that returns the error. The alternate
-/// form (`{:#?}`) prints the parts.
+/// Prints the same text as `Display`, and the causes, for a `main` that returns the error. The
+/// alternate form (`{:#?}`) prints the fields.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if f.alternate() {

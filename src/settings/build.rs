@@ -1,4 +1,4 @@
-//! Builds what clients share from their settings, and previews what a client would send.
+//! Builds the shared state of a client from its settings, and previews what a client would send.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -31,7 +31,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const SILENCE_TIMEOUT: Duration = Duration::from_secs(60);
 
 impl ClientBuilder {
-    /// Returns what the clients of these settings share.
+    /// Returns the state that all clones of a client with these settings share.
     pub(crate) fn shared(self) -> Result<Shared, Error> {
         self.check_limits()?;
         let key = self.key()?;
@@ -87,7 +87,7 @@ impl ClientBuilder {
             customize: self.customize.clone(),
         };
         let silence = self.silence_timeout.unwrap_or(SILENCE_TIMEOUT);
-        // reqwest panics without a TLS provider, which the features of another crate can cause.
+        // reqwest panics if there is no TLS provider. The features of another crate can cause this.
         let made = catch_unwind(AssertUnwindSafe(|| Connections::new(silence, http)));
         let connections = made.map_err(|_| {
             unusable_http().with_advice(

@@ -22,7 +22,7 @@ use crate::{
     values::address::check_web_url,
 };
 
-/// The advice about a setting that is named elsewhere in the error.
+/// The advice for a setting that another part of the error names.
 const CORRECT_IT: &str = "correct it";
 
 /// The maximum length of `webhook_url` in the contract, in characters.
@@ -194,8 +194,8 @@ fn parse_base(text: &str, allow_http: bool) -> Result<Url, Error> {
     Ok(url)
 }
 
-/// Returns the URL that text such as `127.0.0.1:8811` or `api.example.com` stands for. Returns
-/// `None` for all other text, which may contain a secret.
+/// Adds the missing scheme to text such as `127.0.0.1:8811` or `api.example.com`. Returns `None`
+/// for all other text: it may contain a secret, so the error must not repeat it.
 fn with_scheme(text: &str) -> Option<String> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || ".-:[]".contains(c);
     let is_host = text.contains(['.', ':']) && text.chars().all(is_plain);

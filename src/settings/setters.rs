@@ -59,7 +59,8 @@ impl ClientBuilder {
         self
     }
 
-    /// Allows a polling host to receive the key that would not receive it otherwise.
+    /// Allows the client to send the key to a polling host to which it would not send the key
+    /// otherwise.
     ///
     /// Write a host such as `polls.example.net`, optionally with a port: `polls.example.net:8443`.
     /// The key is only sent over https, to the local machine, or with
@@ -69,7 +70,7 @@ impl ClientBuilder {
         self
     }
 
-    /// Allows downloads of pictures from a host that would be refused otherwise.
+    /// Allows the client to download pictures from a host that it would refuse otherwise.
     ///
     /// A host is refused if its address is private, link-local or loopback, or if it uses http but
     /// the base URL uses https. Write a host such as `minio.internal`, optionally with a port:
@@ -105,36 +106,39 @@ impl ClientBuilder {
     /// Sets the maximum number of concurrent polls over all tasks of the client. The default is 64;
     /// the minimum is 1.
     ///
-    /// More tasks than that can wait; their polls take turns.
+    /// More tasks can wait at the same time, and their polls take turns.
     pub fn max_concurrent_polls(mut self, polls: usize) -> Self {
         self.tasks.max_concurrent_polls = polls;
         self
     }
 
     /// Sets the maximum number of active tasks; the minimum is 1. By default, the client finds out
-    /// how many the service allows.
+    /// how many tasks the service allows.
     ///
     /// A task holds a slot from its submission until any poll by this client or its clones returns
     /// a final status. Dropping the [`Task`](crate::Task) does not free its slot.
-    /// [`Client::submit`](crate::Client::submit) waits for a free slot, and meanwhile polls the
-    /// tasks without an active wait.
-    /// [`SubmitOptions::wait_for_slot`](crate::SubmitOptions::wait_for_slot) turns that off.
+    /// [`Client::submit`](crate::Client::submit) waits for a free slot, and polls the tasks that
+    /// have no active wait in the meantime.
+    /// [`SubmitOptions::wait_for_slot`](crate::SubmitOptions::wait_for_slot) turns waiting off.
     ///
-    /// Without this setting, the client starts with 8 tasks, and doubles their number when the
-    /// service has accepted them, or when a submission has waited for a second in which nothing
-    /// happened. If the service refuses one because of too many requests (429) while others
-    /// are active, their number becomes the limit:
+    /// Without this setting, the client starts with a limit of 8 tasks. It doubles the limit when
+    /// the service has accepted that many submissions, or when a submission has waited for a second
+    /// in which no submission was accepted and no task ended. If the service refuses a submission
+    /// because of too many requests (429) while tasks are active, the number of active tasks
+    /// becomes the limit:
     ///
-    /// - The refused submission waits until a task ends, and is then sent again. This counts as an
-    ///   attempt of the [`RetryPolicy`](crate::RetryPolicy), unless the submission has a deadline.
-    ///   It fails if the service asks for a longer delay than the policy allows.
-    /// - Other submissions wait for a slot. One that does not wait is sent anyway.
-    /// - After some tasks, the client raises the limit to find out whether the service allows more.
-    ///   If not, it waits twice as long before the next attempt.
+    /// - The client sends the refused submission again when a task has ended. If the submission has
+    ///   no deadline, this counts as an attempt of the [`RetryPolicy`](crate::RetryPolicy), and the
+    ///   submission fails if the service asks for a longer delay than the policy allows.
+    /// - Other submissions wait for a slot, except those with waiting turned off, which the client
+    ///   sends at once.
+    /// - After some tasks have ended, the client raises the limit, to find out whether the service
+    ///   allows more tasks. If the service refuses, twice as many tasks must end before the client
+    ///   raises the limit again.
     ///
-    /// If none of the client's tasks is active, a refused submission is retried after its delay.
+    /// If no task of the client is active, the client retries a refused submission after a delay.
     ///
-    /// After an outage of the service, the number grows from 8 again, with this setting up to
+    /// After an outage of the service, the limit starts at 8 again. With this setting, it grows to
     /// `tasks`.
     pub fn max_active(mut self, tasks: usize) -> Self {
         self.tasks.max_active = Some(tasks);
@@ -151,31 +155,31 @@ impl ClientBuilder {
         self
     }
 
-    /// Sets the journal that records submissions, so that tasks outlive the process. There is no
-    /// journal by default. See [`journal`](crate::journal). A program that uses the journal itself
-    /// keeps a clone of it.
+    /// Sets the journal that records submissions, so that a crash does not lose billed tasks. There
+    /// is no journal by default. See [`journal`](crate::journal). If the program uses the journal
+    /// itself, it keeps a clone.
     pub fn journal(mut self, journal: impl Journal + 'static) -> Self {
         self.tasks.journal = Some(Arc::new(journal));
         self
     }
 
-    /// Whether a journal is set, which another one would replace.
+    /// Returns whether a journal is set. Setting another journal would replace it.
     #[doc(hidden)]
     pub fn has_journal(&self) -> bool {
         self.tasks.journal.is_some()
     }
 
-    /// Sets what an earlier client knew about the durations of tasks:
-    /// [`Client::durations`](crate::Client::durations). Without it, the client polls the first task
-    /// of an operation more often, and finds it later.
+    /// Sets the durations of tasks that an earlier client has seen, as
+    /// [`Client::durations`](crate::Client::durations) returned them. Without them, the client
+    /// polls the first task of an operation more often, and finds its picture later.
     pub fn durations(mut self, durations: Durations) -> Self {
         self.tasks.durations = durations;
         self
     }
 
     /// Sets the maximum duration of submissions without their own
-    /// [`SubmitOptions::deadline`](crate::SubmitOptions::deadline), which describes what happens
-    /// then. There is no deadline by default.
+    /// [`SubmitOptions::deadline`](crate::SubmitOptions::deadline), which documents what happens at
+    /// the deadline. There is no deadline by default.
     pub fn submit_deadline(mut self, deadline: Duration) -> Self {
         self.tasks.submit_deadline = Some(deadline.min(NO_LIMIT));
         self
@@ -183,8 +187,8 @@ impl ClientBuilder {
 
     /// Sets the maximum duration of one poll. The default is 30 seconds.
     ///
-    /// A longer poll fails, and the client sends the next one. The deadline of the whole wait is
-    /// part of [`WaitOptions`](crate::WaitOptions).
+    /// A poll that takes longer fails, and the client sends the next poll. The deadline of the
+    /// whole wait is part of [`WaitOptions`](crate::WaitOptions).
     pub fn poll_deadline(mut self, deadline: Duration) -> Self {
         self.tasks.poll_deadline = deadline.min(NO_LIMIT);
         self
@@ -208,7 +212,7 @@ impl ClientBuilder {
     /// Sets the maximum time without data during an upload, a response or a download. The default
     /// is 60 seconds.
     ///
-    /// There is no limit on the total time, which would fail large uploads.
+    /// There is no limit on the total time, because it would make large uploads fail.
     pub fn silence_timeout(mut self, timeout: Duration) -> Self {
         self.silence_timeout = Some(timeout.min(NO_LIMIT));
         self
@@ -233,7 +237,8 @@ impl ClientBuilder {
     /// Adds a header to every submission and poll, for example for a gateway in front of the
     /// service.
     ///
-    /// Requests to delivery URLs do not have it. Its value is treated as a secret, like the key.
+    /// Requests to delivery URLs do not contain the header. The client treats its value as a
+    /// secret, like the key.
     ///
     /// [`build`](Self::build) refuses names that the SDK or HTTP itself sets, such as `x-key`,
     /// `content-type` and `host`.
@@ -289,7 +294,8 @@ impl ClientBuilder {
 
     /// Replaces the system's wall clock, for tests.
     ///
-    /// It affects only `expires_at` of a picture and dates in `Retry-After`. Delays and deadlines
+    /// This clock determines the times in records and references, the age of resumed tasks,
+    /// `expires_at` of a picture, and the delay for a date in `Retry-After`. Delays and deadlines
     /// use tokio's clock.
     pub fn wall_clock(mut self, now: impl Fn() -> SystemTime + Send + Sync + 'static) -> Self {
         self.clock = WallClock::new(now);
