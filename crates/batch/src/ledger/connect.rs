@@ -1,5 +1,5 @@
-//! Opens ledgers: to write, which brings their tables up to date, to manage them, or read-only,
-//! even while other processes write to them.
+//! Opens ledgers in three ways: to run batches, which also brings the tables up to date; to manage
+//! jobs and limits while another process runs a batch; and read-only.
 
 use std::{io, path::Path};
 #[cfg(feature = "sqlite")]
@@ -25,9 +25,9 @@ use crate::ErrorKind;
 #[cfg(doc)]
 use crate::JobState;
 
-/// The location of the database. If `reads`, it is only read.
+/// The location of the database, and whether this process only reads it (`reads`).
 pub(super) enum Source {
-    /// Another process has the lock, or this one only reads, if there is none.
+    /// `lock` is `None` if another process has locked the file, or if this process only reads it.
     #[cfg(feature = "sqlite")]
     File { path: PathBuf, lock: Option<Lock>, reads: bool },
     /// Not `Debug`, because it contains the password.
@@ -46,7 +46,7 @@ impl Source {
         }
     }
 
-    /// Fails if the library of the database may damage ledgers.
+    /// Fails if this program uses a version of SQLite that can damage ledgers.
     pub(super) fn check(&self) -> Result<(), Error> {
         match self {
             #[cfg(feature = "sqlite")]
@@ -76,7 +76,7 @@ impl Source {
         }
     }
 
-    /// Whether several processes can write to it.
+    /// Whether several processes can run batches on the ledger.
     pub(super) fn is_shared(&self) -> bool {
         match self {
             #[cfg(feature = "sqlite")]
@@ -86,7 +86,8 @@ impl Source {
         }
     }
 
-    /// Returns the place of the database, without secrets, and what to do if it cannot be opened.
+    /// Returns the path or the URL of the database, without the password, and advice for the case
+    /// that the database cannot be opened.
     pub(super) fn name(&self) -> (String, &'static str) {
         match self {
             #[cfg(feature = "sqlite")]
@@ -103,7 +104,7 @@ impl Source {
     }
 }
 
-/// Whether there is no ledger.
+/// Whether opening failed because there is no ledger at this place.
 pub(super) fn is_missing(error: &BoxError) -> bool {
     let error = error.downcast_ref::<io::Error>();
     error.is_some_and(|error| error.kind() == io::ErrorKind::NotFound)
@@ -116,15 +117,17 @@ impl Ledger {
     /// - Only the user of the process can read the file (mode 0600).
     /// - Only one process can open the ledger. The file `PATH.lock` is locked while it is open.
     ///   Other processes can still [read](Self::open_read_only) it.
-    /// - The directory `PATH.acceptances` has the acceptance log. Each task is written there before
-    ///   it is written to the ledger, in space that was reserved before the submission was sent.
-    ///   When the ledger is opened, and when a batch runs, it records the tasks of the log that it
-    ///   could not record before. A ledger that has lost submissions is
-    ///   [`Foreign`](ErrorKind::Foreign).
+    /// - The directory `PATH.acceptances` contains the acceptance log. The ledger writes each
+    ///   accepted task to the log before it writes the task to the database. It reserves the space
+    ///   before it sends the submission, so that a full disk does not lose a task that is paid for.
+    ///   Whenever the ledger is opened or a batch starts, the ledger copies tasks from the log that
+    ///   the database could not record. A batch does not submit jobs if the log shows that the
+    ///   database has lost submissions: it fails with kind [`Foreign`](ErrorKind::Foreign).
     /// - The file must be on a local disk, because SQLite's write-ahead log does not work on
     ///   network filesystems.
     ///
-    /// Jobs that a previous process was submitting become [`Unknown`](JobState::Unknown).
+    /// Jobs that a previous process was submitting become [`Unknown`](JobState::Unknown), because
+    /// the service may have accepted them.
     ///
     /// # Errors
     ///
@@ -136,7 +139,7 @@ impl Ledger {
     pub async fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         const ATTEMPTS: u32 = 20;
         const PAUSE: Duration = Duration::from_millis(50);
-        // A process that manages the ledger while no batch runs has the lock for a moment.
+        // A process that manages the ledger while no batch runs holds the lock briefly.
         for _ in 0..ATTEMPTS {
             match Self::open_at_once(path.as_ref()).await {
                 Err(error) if error.kind() == ErrorKind::Locked => {
@@ -221,11 +224,13 @@ impl Ledger {
     /// or those of `&sslrootcert=FILE`; `verify-ca` checks the name, too. Everyone who can read the
     /// database can read the ledger.
     ///
-    /// A server that accepts no connection within 10 seconds, or does not respond to a statement
-    /// within 90, is taken for disconnected. The ledger tries again for a minute.
+    /// If the server does not accept a connection within 10 seconds, or does not respond to a
+    /// statement within 90 seconds, the ledger considers the connection broken. It then reconnects
+    /// and repeats the transaction for up to a minute.
     ///
-    /// Jobs of workers whose leases have expired are freed. Those that such a worker was submitting
-    /// become [`Unknown`](JobState::Unknown).
+    /// Other workers can then claim the jobs of workers whose leases have expired. Jobs that such a
+    /// worker was submitting become [`Unknown`](JobState::Unknown), because the service may have
+    /// accepted them.
     ///
     /// # Errors
     ///
@@ -254,11 +259,13 @@ impl Ledger {
         Self::with(source, Clocks::default()).await
     }
 
-    /// Adds an acceptance log to a ledger in PostgreSQL, in case the server fails after the service
-    /// accepted a submission, or is restored from a backup. [`open`](Self::open) says what it does;
-    /// a ledger in a file has one already.
+    /// Adds an acceptance log to a ledger in PostgreSQL. The log keeps accepted tasks on this
+    /// machine, in case the database server fails right after the service accepted a submission, or
+    /// is restored from a backup. [`open`](Self::open) describes the log; a ledger in a file always
+    /// has one.
     ///
-    /// `directory` is on a disk of this machine. Other processes and ledgers can share it.
+    /// `directory` must be on a disk of this machine. Other processes and other ledgers can use the
+    /// same directory.
     ///
     /// # Errors
     ///

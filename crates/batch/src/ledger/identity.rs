@@ -1,5 +1,6 @@
-//! The identity of a ledger, which differs from that of other ledgers, of copies of its file, and
-//! of the same ledger before it lost submissions.
+//! The identity of a ledger. A run checks it before it submits jobs, to detect another ledger, a
+//! copy of the file, and a ledger that has lost submissions, for example because somebody restored
+//! a backup: such a ledger does not know all paid pictures, and would pay for them again.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -12,14 +13,16 @@ use crate::{
 };
 use imagekiln::{Client, Durations};
 
-/// The number of submissions for which a ledger on a server writes the marker once. A server only
-/// loses committed submissions if a backup is restored.
+/// A ledger on a server writes the marker once per this many submissions, so the marker can be 63
+/// submissions behind. That is enough, because a server loses committed submissions only if
+/// somebody restores a backup.
 const SERVER_STEP: i64 = 64;
 
-/// The service of a ledger whose tasks are simulated.
+/// Stands for the URL of the service in a ledger whose tasks are simulated.
 const SIMULATOR: &str = "simulator";
 
-/// Writes the number of the ledger's submissions to the marker of an output.
+/// Writes the number of the ledger's submissions to the marker of an output. If a later run finds a
+/// higher number in the marker than in the ledger, the ledger has lost submissions.
 pub(crate) struct Marking {
     output: Output,
     /// The highest number of a submission that this process has recorded.
@@ -44,8 +47,10 @@ impl Marking {
 type Identity = (String, Option<String>, i64);
 
 impl Ledger {
-    /// Fails with kind [`Foreign`](ErrorKind::Foreign) if this ledger may not know everything that
-    /// was paid for: its file was copied, or the output knows another ledger or more submissions.
+    /// Fails with kind [`Foreign`](ErrorKind::Foreign) if pictures may have been paid for that this
+    /// ledger does not know: the file of the ledger was copied, another ledger has paid for
+    /// pictures at the output, or the marker or the acceptance log contains submissions that the
+    /// database lacks.
     pub(crate) async fn check_output(&self, output: &Output) -> Result<(), Error> {
         let lost = self.take_logged().await?;
         let problem = match self.problem(output).await? {
@@ -66,7 +71,8 @@ impl Ledger {
 
     /// Returns why this ledger may not know everything that was paid for.
     async fn problem(&self, output: &Output) -> Result<Option<String>, Error> {
-        // Before the ledger: other workers may submit in between, and write the ledger first.
+        // Read the marker before the ledger. A worker that submits in between writes the ledger
+        // first and then the marker, so its submission cannot look lost.
         let marker = Marker::read(output).await?;
         let (id, known, submissions) = self.identity().await?;
         let here = output.location("");
@@ -95,8 +101,8 @@ impl Ledger {
         Marker::write(output, &id, submissions).await.map(drop)
     }
 
-    /// Writes the number of a submission that was recorded to the marker, if the marker has to be
-    /// written. Calls that wait for each other write it once.
+    /// Writes the number of a recorded submission to the marker, unless the marker is recent
+    /// enough. Calls that wait for each other share one write.
     pub(super) async fn mark(&self, marking: &Marking, submission: i64) -> Result<(), Error> {
         marking.recorded.fetch_max(submission, Ordering::Relaxed);
         let mut marked = marking.marked.lock().await;
@@ -113,7 +119,8 @@ impl Ledger {
         if !is_replaced {
             let (id, ..) = self.identity().await?;
             let number = Marker::write(&marking.output, &id, submissions).await?;
-            // The processes of a server write the same number.
+            // The processes of a server write the same marker, so this process cannot keep a place
+            // in it.
             marked.number = number.filter(|_| is_file);
         }
         marked.submissions = Some(submissions);
@@ -132,8 +139,9 @@ impl Ledger {
         self.rows(find, []).await?.pop().ok_or_else(no_row)
     }
 
-    /// Returns how long the last tasks of earlier runs took. If another version of the SDK cannot
-    /// read them, only the first polls are worse.
+    /// Returns how long the last tasks of earlier runs took, from which the client chooses when to
+    /// poll. Durations that this version cannot parse are ignored, because they only make the first
+    /// polls less exact.
     pub(crate) async fn durations(&self) -> Result<Durations, Error> {
         let kept =
             self.rows::<(Option<String>,)>("SELECT durations FROM identity", []).await?.pop();
@@ -141,9 +149,10 @@ impl Ledger {
         Ok(text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default())
     }
 
-    /// Makes the ledger that of a service, if no batch has run. Fails with kind
-    /// [`Elsewhere`](ErrorKind::Elsewhere) if it belongs to another one: its tasks would not be
-    /// found, and pictures of a simulator would pass for paid ones.
+    /// Binds the ledger to the service of its first batch. Fails with kind
+    /// [`Elsewhere`](ErrorKind::Elsewhere) if the ledger belongs to another service: this service
+    /// would not find the ledger's tasks, and the placeholders of a simulator would be mistaken for
+    /// paid pictures.
     pub(crate) async fn belong_to(&self, client: &Client, is_simulated: bool) -> Result<(), Error> {
         let own = if is_simulated { SIMULATOR } else { client.base_url() };
         let set = "UPDATE identity SET service = COALESCE(service, $1) RETURNING service";
@@ -167,7 +176,7 @@ impl Ledger {
         Err(Error::new(ErrorKind::Elsewhere, message))
     }
 
-    /// Keeps how long the last tasks took, for the next run.
+    /// Stores how long the last tasks took, for the next run.
     pub(crate) async fn keep_durations(&self, durations: &Durations) -> Result<(), Error> {
         if durations.is_empty() {
             return Ok(());
@@ -176,16 +185,17 @@ impl Ledger {
         self.execute("UPDATE identity SET durations = $1", [(&text).into()]).await.map(drop)
     }
 
-    /// Records the file of the ledger, if the condition holds for the known one.
+    /// Records which file the ledger is in, if `condition` holds for the file that was recorded
+    /// before.
     pub(super) async fn set_file(&self, condition: &str) -> Result<(), Error> {
         let Some(file) = self.file() else { return Ok(()) };
         let set = format!("UPDATE identity SET file = $1 WHERE {condition}");
         self.execute(set, [(&file).into()]).await.map(drop)
     }
 
-    /// Describes the file of the ledger. A copy has another description, and a file that was
-    /// renamed has the same. Numbers of devices are not used if there is a time of creation,
-    /// because they may change when the machine starts.
+    /// Describes the file of the ledger by its inode and its time of creation: a copy has another
+    /// description, and a renamed file keeps its description. The device number is used only if the
+    /// filesystem has no times of creation, because it may change when the machine restarts.
     #[cfg(unix)]
     fn file(&self) -> Option<String> {
         use std::{os::unix::fs::MetadataExt as _, time::UNIX_EPOCH};

@@ -57,22 +57,26 @@ use crate::{
 /// A durable record of jobs and submissions in a SQLite file or in PostgreSQL. Clones share the
 /// connection.
 ///
-/// A program reads and changes it by its [`jobs`](Self::jobs), their [`limits`](Self::limits) and
-/// [`reports`](Self::reports). Its workers are those of [batches](crate::Batch).
+/// A program reads and changes a ledger through its [`jobs`](Self::jobs), [`limits`](Self::limits)
+/// and [`reports`](Self::reports). A [batch](crate::Batch) that runs on a ledger registers a worker
+/// in it.
 ///
-/// Each state of a job is flushed to disk before the step that it announces. A ledger is also a
-/// [`Journal`](imagekiln::journal::Journal): a program can journal its other submissions, without a
-/// job, in the same ledger. [`Client::resume`](imagekiln::Client::resume) returns only those.
+/// A ledger flushes each state of a job to disk before a worker takes the step that the state
+/// announces, so a crash cannot hide a submission that was paid for.
 ///
-/// A ledger contains prompts, images in memory as base64, and polling URLs, which may be signed. It
-/// contains no keys and no webhook secrets.
+/// A ledger is also a [`Journal`](imagekiln::journal::Journal): a program can record submissions
+/// that belong to no job in the same ledger. [`Client::resume`](imagekiln::Client::resume) returns
+/// only these submissions, because batches continue those of jobs.
+///
+/// A ledger contains prompts, images that were given as bytes (in base64), and polling URLs, which
+/// may be signed. It contains no API keys and no webhook secrets.
 #[derive(Clone)]
 pub struct Ledger(Arc<Inner>);
 
 struct Inner {
     /// One connection, because SQLite has one writer at a time.
     shared: Lane,
-    /// For transactions that wait for those of other processes, if there are any.
+    /// A second connection for transactions that wait for other processes. Only PostgreSQL uses it.
     exclusive: Lane,
     clocks: Clocks,
     /// The workers of this process.
@@ -85,7 +89,7 @@ struct Inner {
     acceptances: OnceLock<Directory>,
     /// The number of submissions that this process has written to the acceptance log.
     logged: AtomicU64,
-    /// Dropped after the connection.
+    /// The last field, so that the connections are closed before the file is unlocked.
     source: Source,
 }
 
@@ -123,9 +127,9 @@ impl Ledger {
     }
 
     /// Closes the ledger: waits until its transactions have ended, closes the connections, and lets
-    /// another process open the file. Clones of the ledger, such as that of a batch, fail with kind
-    /// [`Ledger`](ErrorKind::Ledger) afterwards. Close it after the last run: one that is under way
-    /// could not record what the service accepts.
+    /// another process open the file. Clones of the ledger, such as the clone in a batch, fail with
+    /// kind [`Ledger`](ErrorKind::Ledger) afterwards. Close the ledger only after the last run has
+    /// ended: an active run could not record the tasks that the service accepts and bills.
     ///
     /// A ledger is also closed when its last clone is dropped.
     pub async fn close(self) {
@@ -166,8 +170,9 @@ impl Ledger {
         self.0.source.name().0
     }
 
-    /// Returns a receiver that is notified when this process adds a job or makes one claimable. A
-    /// change is not missed between two waits. Other processes do not notify it.
+    /// Returns a receiver that is notified when this process adds a job or makes one claimable. The
+    /// receiver also notices a change between two waits. Changes by other processes do not notify
+    /// it.
     pub(crate) fn changes(&self) -> watch::Receiver<()> {
         self.0.changes.subscribe()
     }

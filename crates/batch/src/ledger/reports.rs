@@ -64,9 +64,9 @@ impl Reports<'_> {
         Ok(Report::new(rows))
     }
 
-    /// Returns what the submissions of the ledger cost, by day in UTC, group and operation, also
-    /// those of jobs that left the ledger and those without a job. Submissions that were certainly
-    /// not billed do not count.
+    /// Returns what the submissions of the ledger cost, by day (UTC), group and operation. The sums
+    /// include submissions of archived and removed jobs, and submissions without a job. They do not
+    /// include submissions that are known not to have been billed.
     ///
     /// # Errors
     ///
@@ -131,7 +131,8 @@ impl Reports<'_> {
     }
 }
 
-/// Returns what submissions without a known cost may cost, whose pictures have so many pixels.
+/// Returns the credits that `without_cost` submissions may cost, whose pictures have `pixels`
+/// pixels in total. Returns 0 if the operation has no price.
 fn estimate(prices: &Prices, operation: &str, without_cost: u64, pixels: Option<i64>) -> f64 {
     let pixels = pixels.unwrap_or_default().unsigned_abs();
     prices.of(operation).map_or(0.0, |price| price.of_all(without_cost, pixels))
@@ -202,7 +203,7 @@ fn labels(scope: &Scope) -> [(&'static str, &str); 2] {
     [("scope", kind), ("name", name)]
 }
 
-/// Metrics whose names have the same prefix.
+/// Metrics in the text format. The name of each begins with `imagekiln_batch_`.
 #[derive(Default)]
 struct Text(String);
 

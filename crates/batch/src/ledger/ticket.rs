@@ -1,4 +1,5 @@
-//! Connects a submission with its job: the context of its intent.
+//! Connects a submission with its job. The client passes the ticket to the ledger as the context of
+//! the intent.
 
 use imagekiln::journal::{Intent, Origin};
 use serde::{Deserialize, Serialize};
@@ -13,7 +14,8 @@ pub(crate) struct Ticket {
     pub(crate) token: Option<String>,
 }
 
-/// The context of an intent. Other parts of the program have contexts of their own.
+/// The context of an intent. The name of the field distinguishes a ticket from the contexts of
+/// other parts of the program.
 #[derive(Serialize, Deserialize)]
 struct Context<T> {
     imagekiln_batch: T,

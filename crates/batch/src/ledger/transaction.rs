@@ -1,5 +1,6 @@
-//! Runs transactions. Those that wait at the same time share one, because a commit takes longer
-//! than everything before it. If the connection to the database breaks, they run again.
+//! Runs transactions. Pieces of work that wait at the same time share one transaction, because the
+//! commit takes longer than all statements before it. If the connection to the database breaks, the
+//! transaction runs again.
 
 use std::{
     collections::VecDeque,
@@ -24,22 +25,22 @@ use super::{
 };
 use crate::{Error, ErrorKind};
 
-/// The time for which a transaction is repeated while the database does not respond, for example
+/// How long the ledger repeats a transaction while the database does not respond, for example
 /// because it restarts.
 const OUTAGE: Duration = Duration::from_secs(60);
 
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
-/// The maximum number of pieces of work in one transaction. Other processes wait while it holds
-/// locks.
+/// The maximum number of pieces of work in one transaction. Other processes wait while the
+/// transaction holds its locks.
 const MOST: usize = 32;
 
-/// A connection to the database. It blocks the thread of the caller, which must be one that may be
-/// blocked.
+/// A connection to the database. Statements block the calling thread, so they run on tokio's
+/// threads for blocking work.
 #[derive(Default)]
 pub(super) struct Connection {
-    /// `None` before it is needed, and after it broke.
+    /// `None` until a transaction needs the connection, and after it broke.
     database: Option<Database>,
     is_closed: bool,
 }
@@ -52,7 +53,7 @@ impl Connection {
         Ok(&mut self.database)
     }
 
-    /// Closes the connection for ever.
+    /// Closes the connection. Transactions that still wait for it fail.
     pub(super) fn close(&mut self) {
         self.is_closed = true;
         self.database = None;
@@ -76,7 +77,8 @@ impl Lane {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes the next pieces of work, at most `most`. Those whose callers have left are dropped.
+    /// Takes the next pieces of work from the queue, at most `most`. Work whose caller no longer
+    /// waits is dropped.
     fn take(&self, most: usize) -> Vec<Box<dyn Work>> {
         let mut queue = self.queue();
         queue.retain(|work| work.is_wanted());
@@ -86,15 +88,15 @@ impl Lane {
 }
 
 impl Ledger {
-    /// Runs `work` in a transaction. It completes even if the future is dropped, unless it still
-    /// waits for others.
+    /// Runs `work` in a transaction. If the future is dropped, work that has started still
+    /// completes, and work that is still in the queue never runs.
     ///
     /// `work` runs again if another piece of work in the same transaction fails, or if the
-    /// connection breaks, even if this happens after the commit: when it runs the second time, it
-    /// must return what it returned the first time.
+    /// connection breaks. The connection can break after the server has committed, so `work` must
+    /// be repeatable: a second run must return what the first run returned.
     ///
-    /// It runs on a blocking thread, because tokio's paused clock would otherwise advance while the
-    /// database writes.
+    /// `work` runs on a blocking thread. Otherwise, tokio's paused clock would advance in tests
+    /// while the database writes.
     pub(super) async fn transaction<T, W>(&self, work: W) -> Result<T, Error>
     where
         T: Send + 'static,
@@ -103,14 +105,15 @@ impl Ledger {
         self.run(work, false).await
     }
 
-    /// Like [`transaction`](Self::transaction), but no other worker of the ledger runs one of these
-    /// at the same time: they decide about limits and claims.
+    /// Like [`transaction`](Self::transaction), but only one exclusive transaction runs at a time,
+    /// among all workers of the ledger. Transactions that decide about limits and claims are
+    /// exclusive: otherwise, two workers could spend the same credits of a budget.
     pub(super) async fn exclusive<T, W>(&self, work: W) -> Result<T, Error>
     where
         T: Send + 'static,
         W: Fn(&mut Database) -> Result<T, Error> + Send + 'static,
     {
-        // A file has one writer at a time.
+        // In a file, every transaction is exclusive, because SQLite has one writer at a time.
         self.run(work, self.0.source.is_shared()).await
     }
 
@@ -163,7 +166,7 @@ impl Ledger {
                     ledger.run_group(database, is_exclusive, &program);
                 });
                 drop(connection);
-                // The file stays locked until here.
+                // This clone keeps the file locked until the transaction has ended.
                 drop(ledger);
                 ran
             };
@@ -178,7 +181,8 @@ impl Ledger {
         match (done, group.len()) {
             (Ok(()), _) => group.into_iter().for_each(|work| work.report(Ok(()))),
             (error, 1) => group.remove(0).report(error),
-            // The failure of one is not that of the others.
+            // One piece of work failed, and must not fail the others: each runs in a transaction of
+            // its own.
             _ => {
                 for work in group {
                     let mut alone = vec![work];
@@ -205,7 +209,8 @@ impl Ledger {
                 Err(error) => error,
             };
             *database = None;
-            // A program that ends does not wait for the database.
+            // If the program's runtime is shutting down, spawning fails, and nobody waits for the
+            // database.
             let is_ending = attempts.program.block_on(attempts.program.spawn(async {})).is_err();
             let pause = backoff.pause();
             let failed_at = *attempts.failed_at.get_or_insert_with(Instant::now);
@@ -237,7 +242,7 @@ impl Ledger {
         };
         let mut done = database.begin(is_exclusive);
         if grows && done.is_ok() {
-            // Other processes may have had the lock for long.
+            // More work may have arrived while other processes held the lock.
             group.extend(self.lane(is_exclusive).take(MOST.saturating_sub(group.len())));
         }
         for work in group {
@@ -246,10 +251,12 @@ impl Ledger {
             }
         }
         if done.as_ref().is_err_and(is_disconnection) {
-            // The connection is closed next. A server that does not respond would delay a ROLLBACK.
+            // The caller closes the broken connection, which ends the transaction. A ROLLBACK would
+            // wait for a server that does not respond.
             return done;
         }
-        // If the disk is full, SQLite has rolled back by itself.
+        // If the disk is full, SQLite has already rolled back, and the ROLLBACK fails. The error
+        // that is returned is the first one.
         let end = if done.is_ok() { "COMMIT" } else { "ROLLBACK" };
         let ended = database.execute(end, []);
         done?;

@@ -1,19 +1,19 @@
-//! The scripts that create the tables of a ledger, and that will change them.
+//! The scripts that create the tables of a ledger, and that change them in later versions.
 
 use std::io;
 
 use super::{BoxError, Database};
 use crate::Error;
 
-/// Each one leads from its version, which is its position, to the next one.
+/// The script at position N takes a ledger from schema version N to version N + 1.
 const SQLITE: &[&str] = &[include_str!("../../../migrations/sqlite/0001_ledger.sql")];
 const POSTGRES: &[&str] = &[include_str!("../../../migrations/postgres/0001_ledger.sql")];
 
 const LATER: &str = "a later version of this program wrote it";
 const EARLIER: &str = "an earlier version of this program wrote it; open it once to write";
 
-/// Brings the tables up to date; another process may do the same at the same time. A reader, which
-/// cannot, fails if they are not those of this version.
+/// Brings the tables up to date. If another process does the same, the second one waits and finds
+/// nothing missing. If `reads`, changes nothing, and fails if the tables have another version.
 pub(super) fn open(database: &mut Database, reads: bool) -> Result<(), BoxError> {
     let scripts = scripts(database);
     if reads { check_for(database, scripts) } else { apply(database, scripts) }
@@ -64,7 +64,7 @@ pub(super) fn no_ledger() -> BoxError {
     io::Error::from(io::ErrorKind::NotFound).into()
 }
 
-/// Returns the version of the tables. Zero: there are none.
+/// Returns the version of the tables, or 0 if there are no tables.
 fn version(database: &mut Database) -> Result<i64, Error> {
     let table = database.either(
         "SELECT 1 FROM sqlite_schema WHERE name = 'schema_version'",

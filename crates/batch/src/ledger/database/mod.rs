@@ -1,5 +1,5 @@
-//! The connection to the database. The statements of the ledger run on SQLite and on PostgreSQL
-//! without a change.
+//! The connection to the database. SQLite and PostgreSQL run the same statements, except where
+//! [`Database::either`] chooses between two.
 
 pub(super) mod clocks;
 pub(super) mod migrations;
@@ -23,9 +23,9 @@ use self::server::Server;
 pub(in crate::ledger) use self::values::{Column, FromRow, Row, Value};
 use crate::{Error, ErrorKind, error::DatabaseFailure};
 
-/// Identifies a database as a ledger: "IKLB". The script for files writes it to them. In
-/// PostgreSQL, a lock with this number serializes the transactions that decide about limits and
-/// claims.
+/// Identifies a database as a ledger: "IKLB". In SQLite, the first migration writes this number to
+/// the header of the file. In PostgreSQL, a lock with this number serializes the transactions that
+/// decide about limits and claims.
 const APPLICATION_ID: i64 = 1_229_671_490;
 
 pub(super) type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -36,7 +36,7 @@ const CLOCK: &str = "SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGI
 pub(super) enum Database {
     #[cfg(feature = "sqlite")]
     Sqlite(rusqlite::Connection, Clocks),
-    /// The time is that of the transaction, in milliseconds.
+    /// The number is the time of the transaction, in milliseconds since the Unix epoch.
     #[cfg(feature = "postgres")]
     Postgres(Server, i64),
 }
@@ -131,19 +131,22 @@ impl Database {
         }
     }
 
-    /// Begins a transaction. If it is exclusive, it waits until no other one is.
+    /// Begins a transaction. An exclusive transaction first waits until no other exclusive one
+    /// runs.
     #[cfg_attr(not(feature = "postgres"), expect(unused_variables, reason = "for PostgreSQL"))]
     pub(super) fn begin(&mut self, is_exclusive: bool) -> Result<(), Error> {
         match self {
-            // A transaction that reads first could not become a writer later. A connection that
-            // only reads starts a reader.
+            // IMMEDIATE takes the write lock at once. A transaction that reads before it takes the
+            // lock fails if another one writes in between. On a read-only connection, IMMEDIATE
+            // takes no lock.
             #[cfg(feature = "sqlite")]
             Self::Sqlite(..) => self.execute("BEGIN IMMEDIATE", []).map(drop),
             #[cfg(feature = "postgres")]
             Self::Postgres(connection, now) => {
                 let lock = format!("SELECT pg_advisory_xact_lock({APPLICATION_ID});");
                 let lock = if is_exclusive { &*lock } else { "" };
-                // In one round trip. The time is that after the lock, which may take long.
+                // One round trip for everything. The server reads the clock after it has the lock,
+                // because the wait for the lock may be long.
                 let begin = format!("BEGIN; {lock} {CLOCK}");
                 let rows = connection.run(|connection| raw_sql(&begin).fetch_all(connection))?;
                 *now = rows.last().ok_or_else(no_row)?.try_get("now")?;
@@ -152,7 +155,8 @@ impl Database {
         }
     }
 
-    /// Returns the time now, which becomes that of a transaction that took long so far.
+    /// Reads the clock again, and makes the result the time of the transaction: for a transaction
+    /// that has already taken long.
     pub(super) fn later(&mut self) -> Result<i64, Error> {
         match self {
             #[cfg(feature = "sqlite")]
@@ -166,7 +170,7 @@ impl Database {
         Ok(self.now())
     }
 
-    /// Returns what is for SQLite, or what is for PostgreSQL.
+    /// Returns the first value if the database is SQLite, and the second one if it is PostgreSQL.
     #[cfg_attr(
         not(all(feature = "sqlite", feature = "postgres")),
         expect(unused_variables, reason = "one of them is for the other database")
@@ -180,14 +184,14 @@ impl Database {
         }
     }
 
-    /// Excludes other transactions that add many jobs, until the end of this one. A file has one
-    /// writer at a time.
+    /// Waits for other transactions that add many jobs, and makes later ones wait for this one.
+    /// SQLite needs no lock, because a file has one writer at a time.
     pub(super) fn lock_additions(&mut self) -> Result<(), Error> {
         let lock = format!("SELECT pg_advisory_xact_lock({})", APPLICATION_ID + 1);
         self.finds(self.either("SELECT 1", &lock), []).map(drop)
     }
 
-    /// Returns an expression for the number of the next job, in order of their positions.
+    /// Returns an SQL expression that numbers new jobs, in the order of their positions.
     pub(super) fn next_number(&self) -> &'static str {
         let highest = "MAX((SELECT COALESCE(MAX(number), 0) FROM jobs),
                 (SELECT COALESCE(MAX(number), 0) FROM archived_jobs))
@@ -195,13 +199,13 @@ impl Database {
         self.either(highest, "nextval('job_numbers')")
     }
 
-    /// Returns the end of a query of `rows` that nobody else may change until the end of this
-    /// transaction.
+    /// Returns the clause that locks the selected `rows` until the end of the transaction, so that
+    /// nobody else can change them. The clause is empty for SQLite, where nobody else can write.
     pub(super) fn for_update(&self, rows: &str) -> String {
         self.either(String::new(), format!(" FOR UPDATE OF {rows}"))
     }
 
-    /// Returns a query of the texts in the JSON array that is the value of this parameter.
+    /// Returns a query that turns a JSON array of texts, the value of this parameter, into rows.
     pub(super) fn elements(&self, parameter: usize) -> String {
         self.either(
             format!("SELECT value FROM json_each(${parameter})"),
@@ -209,7 +213,7 @@ impl Database {
         )
     }
 
-    /// Returns a query of the numbers in the JSON array that is the value of this parameter.
+    /// Returns a query that turns a JSON array of numbers, the value of this parameter, into rows.
     pub(super) fn numbers(&self, parameter: usize) -> String {
         self.either(
             self.elements(parameter),
@@ -229,7 +233,8 @@ impl Database {
     }
 }
 
-/// Returns a statement with these values. SQLite numbers parameters in order of appearance.
+/// Returns a statement with these values. SQLite numbers the parameters in the order in which they
+/// appear, so each parameter is looked up by its name.
 #[cfg(feature = "sqlite")]
 fn bound<'c>(
     connection: &'c rusqlite::Connection,
@@ -262,7 +267,7 @@ fn arguments(values: impl IntoIterator<Item = Value>) -> Result<PgArguments, Err
     Ok(arguments)
 }
 
-/// Whether another row has a value that must be unique.
+/// Whether a statement failed because another row has a value that must be unique.
 pub(super) fn is_taken(error: &Error) -> bool {
     DatabaseFailure::of(error) == Some(DatabaseFailure::Taken)
 }

@@ -24,10 +24,11 @@ pub(in crate::ledger) fn open(
         "search_path TO imagekiln",
         // A commit must survive a crash of the server, whatever its settings are.
         "synchronous_commit TO on",
-        // Outside of transactions, the connection holds no locks.
+        // A connection without a transaction holds no locks, so the server need not close it.
         "idle_session_timeout TO 0",
-        // A process that is suspended while it holds a lock must not stop all other workers. One on
-        // a busy machine may need seconds between two statements of a migration.
+        // If a process is suspended while it holds a lock, the server must disconnect it, or all
+        // other workers would wait. During migrations, the limit is 30 seconds, because a process
+        // on a busy machine may need seconds between two statements.
         "idle_in_transaction_session_timeout TO '30s'",
     ];
     const TO_READ: [&str; 2] = ["search_path TO imagekiln", "default_transaction_read_only TO on"];

@@ -10,14 +10,15 @@ use tokio::{
     time,
 };
 
-/// Limits the waits of a connection for locks as those for a file, unless the URL or the server
-/// sets a limit.
+/// Limits the wait for a lock to 60 seconds, like the wait for a file of SQLite, unless the URL or
+/// the server sets another limit.
 const LONGEST_LOCK: &str = "SELECT set_config('lock_timeout', '60s', false)
     WHERE current_setting('lock_timeout') = '0'";
 
-/// How long a server may take to accept a connection, and to respond to a statement: longer than it
-/// waits for a lock. Afterwards, the network is taken for broken. The kernel would notice that only
-/// after a quarter of an hour, when the delivery URLs of the pictures have expired.
+/// How long the server may take to accept a connection, and to respond to a statement, which is
+/// longer than a statement may wait for a lock. After that, the connection counts as broken. The
+/// kernel would notice a broken connection only after a quarter of an hour, when the delivery URLs
+/// of paid pictures have expired.
 pub(in crate::ledger) const LONGEST: Longest =
     Longest { connect: Duration::from_secs(10), statement: Duration::from_secs(90) };
 
@@ -27,8 +28,8 @@ pub(super) struct Longest {
     statement: Duration,
 }
 
-/// A connection whose statements block the thread, which must be one that may be blocked. It has a
-/// runtime of its own: on that of the program, every response of the server would wake two threads.
+/// A connection whose statements block the calling thread. The connection has a runtime of its own,
+/// because on the runtime of the program, every response of the server would wake two threads.
 pub(in crate::ledger) struct Server {
     connection: PgConnection,
     /// `None` while this is dropped.
@@ -43,7 +44,8 @@ impl Server {
     ) -> Result<Self, sqlx_core::Error> {
         let has_default = CryptoProvider::get_default().is_some();
         if matches!(options.get_ssl_mode(), PgSslMode::VerifyCa) && !has_default {
-            // For this mode, sqlx panics without a default. Another thread may have set one.
+            // In this mode, sqlx panics if the process has no default provider. The call fails only
+            // if another thread has just installed one, which serves as well.
             let _ = ring::default_provider().install_default();
         }
         let runtime = Builder::new_current_thread().enable_all().build()?;
@@ -54,7 +56,7 @@ impl Server {
         Ok(server)
     }
 
-    /// Runs statements to their end.
+    /// Runs statements, and waits for the response of the server, at most for `longest`.
     pub(super) fn run<'c, T, F>(
         &'c mut self,
         statements: impl FnOnce(&'c mut PgConnection) -> F,
@@ -80,7 +82,7 @@ fn block_on<T>(
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // One that waits for its threads panics on the runtime of the program.
+        // A runtime that waits for its threads when it is dropped panics inside another runtime.
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }

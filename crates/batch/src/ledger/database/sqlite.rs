@@ -25,19 +25,21 @@ const LONGEST_TURN: Duration = Duration::from_secs(60);
 /// The number of prepared statements that a connection keeps.
 const STATEMENTS: usize = 100;
 
-/// The first version of SQLite that loses no pages of a file if two connections write it or move
-/// its write-ahead log at the same moment: <https://sqlite.org/wal.html#walresetbug>. The bundled
-/// version is later, but a program can link another one.
+/// The first version of SQLite without a bug that loses pages of a file if two connections write or
+/// checkpoint at the same moment: <https://sqlite.org/wal.html#walresetbug>. The bundled version is
+/// later, but a program can link another one.
 const OLDEST_SQLITE: i32 = 3_051_003;
 
-/// No other process can open the file as a ledger until this value is dropped.
+/// The lock of a ledger in a file. While this value exists, no other process can open the file to
+/// run batches.
 ///
-/// It is a separate file, because SQLite manages the locks of its own files. It names the process
-/// that has locked it.
+/// The lock is a separate file, because SQLite manages the locks of its own files. It contains the
+/// number of the process that holds it, for the error message of other processes.
 pub(in crate::ledger) struct Lock(File);
 
-/// Locks a file, and creates it if it does not exist. SQLite gives the files next to it the same
-/// mode. Returns the resolved path, even if the given path is a link.
+/// Creates a file if it does not exist, and locks it. The file is created here and not by SQLite,
+/// so that only this user can read it; SQLite gives the files beside it the same mode. Returns the
+/// path without links, so that two links to one ledger use the same lock.
 pub(in crate::ledger) fn lock(path: &Path) -> Result<(PathBuf, Lock), Error> {
     let failed = |error: io::Error| {
         let path = path.display();
@@ -53,7 +55,8 @@ pub(in crate::ledger) fn lock(path: &Path) -> Result<(PathBuf, Lock), Error> {
     let lock = lock.map_err(failed)?;
     match lock.try_lock() {
         Ok(()) => {
-            // Without it, the message of another process says less.
+            // If this fails, the error message of another process does not contain the number of
+            // this one.
             let _ = lock.set_len(0).and_then(|()| write!(&lock, "{}", this_process()));
             Ok((path, Lock(lock)))
         }
@@ -79,12 +82,13 @@ pub(in crate::ledger) fn lock(path: &Path) -> Result<(PathBuf, Lock), Error> {
 impl Lock {
     /// Lets another process open the file.
     pub(in crate::ledger) fn unlock(&self) {
-        // The system does it when the file is closed, at the latest.
+        // If this fails, the operating system unlocks the file when it is closed.
         let _ = self.0.unlock();
     }
 }
 
-/// The number of this process, and what tells it from those with its number in other containers.
+/// The number of this process, and a random number that distinguishes it from a process with the
+/// same number in another container.
 fn this_process() -> &'static str {
     static THIS: LazyLock<String> = LazyLock::new(|| {
         let start = RandomState::new().hash_one(process::id());
@@ -102,7 +106,7 @@ fn private() -> OpenOptions {
     options
 }
 
-/// Fails if SQLite has this version, and the version may damage ledgers.
+/// Fails if this version of SQLite can damage ledgers.
 pub(in crate::ledger) fn check_version(version: i32) -> Result<(), Error> {
     if version >= OLDEST_SQLITE {
         return Ok(());
@@ -120,7 +124,7 @@ fn dotted(version: i32) -> String {
     format!("{}.{}.{}", version / 1_000_000, version / 1000 % 1000, version % 1000)
 }
 
-/// Changes nothing in a database of another program.
+/// Opens the file. Fails, without writing, if it is another program's database.
 pub(in crate::ledger) fn open(
     path: &Path,
     reads: bool,
@@ -141,7 +145,8 @@ pub(in crate::ledger) fn open(
         if mode != "wal" {
             return Err("SQLite could not turn on its write-ahead log for this file".into());
         }
-        // In KiB, if negative. A transaction of a large ledger changes pages all over its indices.
+        // A negative size of the cache is in KiB. A transaction on a large ledger changes pages in
+        // all parts of the indices.
         let settings = "PRAGMA synchronous = FULL; PRAGMA cache_size = -32768;
             PRAGMA foreign_keys = ON";
         connection.execute_batch(settings)?;

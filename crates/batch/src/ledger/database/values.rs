@@ -23,7 +23,7 @@ pub(in crate::ledger) enum Row<'r> {
     Postgres(&'r PgRow),
 }
 
-/// The type of a column of each database.
+/// A type that both databases can read from a column.
 pub(in crate::ledger) trait Column: SqliteColumn + PostgresColumn {}
 impl<T: SqliteColumn + PostgresColumn> Column for T {}
 
@@ -67,7 +67,7 @@ impl Row<'_> {
     }
 }
 
-/// What a row of a result is read as.
+/// A type that is read from a row of a result.
 pub(in crate::ledger) trait FromRow: Sized {
     fn from_row(row: &Row<'_>) -> Result<Self, Error>;
 }

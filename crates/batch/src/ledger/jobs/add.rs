@@ -1,4 +1,5 @@
-//! Adds jobs: in chunks, which become visible together.
+//! Adds jobs: writes them in chunks to a table that workers do not read, and then makes all of them
+//! visible at once.
 
 use std::{
     collections::{HashMap, HashSet, hash_map::Entry},
@@ -16,18 +17,18 @@ use crate::{
     random,
 };
 
-/// The number of jobs that are written at once. Workers write in between.
+/// The number of jobs that one transaction writes. Workers can write between two transactions.
 const CHUNK: usize = 500;
 
 /// The maximum number of attempts to make jobs visible while other processes add some of them.
 const MAX_ATTEMPTS: u32 = 10;
 
-/// The time in milliseconds after which an addition that did not end is removed.
+/// After this time in milliseconds, jobs that were staged and never became visible are removed.
 const ABANDONED: i64 = 24 * 3600 * 1000;
 
 impl Jobs<'_> {
-    /// Adds jobs: all of them, or none if there is an error. Workers that run at the same time are
-    /// not delayed by more than the last step, which makes the jobs visible.
+    /// Adds all of the jobs, or none of them if there is an error. Running workers wait at most for
+    /// the last step, which makes the jobs visible.
     ///
     /// A job that the ledger already contains is left as it is, so a program can add the same jobs
     /// each time it starts.
@@ -73,7 +74,8 @@ impl Jobs<'_> {
                     Ok(())
                 };
                 match self.ledger.transaction(write).await {
-                    // Another process has just added one of the jobs. The next check finds it.
+                    // Another process has just added one of the jobs. The check of the next attempt
+                    // finds it.
                     Err(error) if is_taken(&error) && attempt < MAX_ATTEMPTS => {}
                     Err(error) => return Err(error),
                     Ok(()) => break,
@@ -188,13 +190,13 @@ const NEW: &str = "s.addition = $1 AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.
 /// Makes the staged jobs visible. If this runs again after its commit, it changes nothing.
 fn publish(database: &mut Database, addition: i64, is_large: bool) -> Result<(), Error> {
     const REMOVE: &str = "DELETE FROM staged_jobs WHERE addition = $1 OR staged_at < $2";
-    // Large additions take seconds. Small ones do not wait for them.
+    // Large additions take seconds, and wait for each other. Small ones do not wait for them.
     if is_large {
         database.lock_additions()?;
     }
     check(database, addition)?;
     let (now, number) = (database.later()?, database.next_number());
-    // Another process may add the same jobs at the same time: then this waits for its commit.
+    // If another process adds the same jobs at the same time, the statement waits for its commit.
     let publish = format!(
         "INSERT INTO jobs (name, number, target, operation, request, request_sha256, pixels,
             group_name, metadata, priority, state, added_at, changed_at)
@@ -231,7 +233,8 @@ fn check(database: &mut Database, addition: i64) -> Result<(), Error> {
     if let Some((name, target)) = taken {
         return Err(has_taken_target(&name, &target));
     }
-    // Names in the archive are compared below.
+    // The submission of an archived job has no job, but the name as its key. The query below
+    // compares such jobs.
     const KEYS: &str = "SELECT s.name FROM staged_jobs s JOIN submissions k ON k.key_name = s.name
         WHERE s.addition = $1 AND k.job IS NULL AND k.state <> 'withdrawn'
             AND NOT EXISTS (SELECT 1 FROM archived_jobs a WHERE a.name = s.name)

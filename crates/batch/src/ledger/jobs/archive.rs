@@ -1,4 +1,4 @@
-//! Lets jobs that ended leave the ledger.
+//! Archives jobs that ended: removes their requests, and keeps the proof of what was paid.
 
 use std::{convert::Infallible, future, time::Duration};
 
@@ -16,10 +16,10 @@ use crate::{
     state::state_in,
 };
 
-/// The number of jobs that leave at once. Workers write in between.
+/// The number of jobs that one transaction archives. Workers can write between two transactions.
 const CHUNK: i64 = 1_000;
 
-/// How often a run lets jobs leave.
+/// How often a run archives jobs.
 const PAUSE: Duration = Duration::from_secs(60);
 
 impl Jobs<'_> {
@@ -27,16 +27,17 @@ impl Jobs<'_> {
     /// [`Failed`](JobState::Failed), [`Moderated`](JobState::Moderated),
     /// [`Expired`](JobState::Expired) or [`Cancelled`](JobState::Cancelled). Returns their number.
     ///
-    /// Their requests leave the ledger, which are the largest part of it. What proves the payment
-    /// stays: the record of the submission with its task, its cost, and the file with its digest.
-    /// [`spending`](crate::Reports::spending) and the budgets still count it. The names of the jobs
-    /// stay, too: a program can add the same jobs again, and nothing is paid for twice.
+    /// Their requests, which are the largest part of a ledger, are deleted. The ledger keeps the
+    /// proof of payment: the record of each submission with its task and cost, and the file with
+    /// its digest. [`spending`](crate::Reports::spending) and the budgets still count these
+    /// submissions. The ledger also keeps the names of the jobs: a program can add the same jobs
+    /// again, and they are not paid for a second time.
     ///
     /// SQLite uses the space for later jobs, but the file does not shrink.
     ///
     /// # Errors
     ///
-    /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be written. Some jobs may have left:
+    /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be written. Some jobs may be archived:
     /// each transaction moves up to 1,000.
     pub async fn archive(self, age: Duration) -> Result<u64, Error> {
         let age = milliseconds(age);
@@ -52,8 +53,8 @@ impl Jobs<'_> {
 }
 
 impl Ledger {
-    /// [Archives](Jobs::archive) the jobs that ended at least `age` ago, if there is one, until the
-    /// future is dropped.
+    /// [Archives](Jobs::archive) the jobs that ended at least `age` ago, again and again until the
+    /// future is dropped. Without an `age`, archives nothing.
     pub(crate) async fn archive_regularly(self, age: Option<Duration>) -> Infallible {
         let Some(age) = age else { return future::pending().await };
         loop {
@@ -65,10 +66,11 @@ impl Ledger {
     }
 }
 
-/// Returns the number of jobs that left. If this runs again after its commit, others leave.
+/// Archives a chunk of jobs, and returns their number. If the transaction runs again after its
+/// commit, it archives the next chunk.
 fn archive(database: &mut Database, age: i64) -> Result<u64, Error> {
     let now = database.now();
-    // A person decides about damaged pictures.
+    // Damaged jobs stay, because a person has to decide about their pictures.
     let states = [&[JobState::Saved], JobState::RETRIABLE].concat();
     let states: Vec<_> = states.into_iter().filter(|state| *state != JobState::Damaged).collect();
     let find = format!(

@@ -12,11 +12,12 @@ use crate::{
     ledger::{Ledger, database::Database},
 };
 
-/// How often the ledger is read. Works on both databases, and through a pooler.
+/// How often a watch reads the ledger. Unlike notifications of the server, this works with both
+/// databases and through a connection pooler.
 const LOOKS: Duration = Duration::from_millis(500);
 
-/// How much later a change may become visible than the time that it records, in milliseconds: a
-/// transaction ends later than it reads the clock.
+/// How much later than its recorded time a change may become visible, in milliseconds: a
+/// transaction reads the clock when it begins, and its changes become visible when it commits.
 const OVERLAP: i64 = 10_000;
 
 /// The number of jobs that are read at once.
@@ -43,7 +44,7 @@ impl Jobs<'_> {
     pub async fn watch(self) -> Result<Watch, Error> {
         let now = now(self.ledger).await?;
         let mut watch = Watch { ledger: self.ledger.clone(), last: (now, 0), seen: HashMap::new() };
-        // What changed before is not news.
+        // Mark the changes before now as seen, so that they are not returned.
         watch.last = (now - OVERLAP, 0);
         while watch.page().await?.1 {}
         Ok(watch)
@@ -79,7 +80,7 @@ impl Watch {
         }
     }
 
-    /// Returns the news of the next page, and whether there may be another page.
+    /// Returns the new changes of the next page, and whether there may be another page.
     async fn page(&mut self) -> Result<(Vec<JobStatus>, bool), Error> {
         let (at, id) = self.last;
         let find = move |database: &mut Database| {

@@ -46,8 +46,9 @@ impl Jobs<'_> {
     /// [`Paid`](Resolution::Paid) or [`NotPaid`](Resolution::NotPaid), like
     /// [`resolve`](Self::resolve).
     ///
-    /// A task counts more than this decision: a job whose task a webhook finds at the same time
-    /// continues. [`Filter::sent_before`] leaves out the jobs that become unknown later.
+    /// A task takes precedence over the decision: if a webhook finds the task of a job at the same
+    /// time, the job continues with it. To leave out jobs that become unknown while you decide, use
+    /// [`Filter::sent_before`].
     ///
     /// ```
     /// use std::time::SystemTime;
@@ -149,8 +150,9 @@ impl Jobs<'_> {
     }
 }
 
-/// Decides about a submission that was unknown, or says what a decision would do. If the connection
-/// broke after the commit, it has been decided already.
+/// Decides about a submission that was unknown, or, unless `writes`, returns what the decision
+/// would do. If the connection broke after the commit, the second run finds the decision of the
+/// first one, and returns the same outcome.
 fn decide(
     database: &mut Database,
     submission: Option<i64>,

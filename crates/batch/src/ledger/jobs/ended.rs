@@ -1,4 +1,4 @@
-//! Jobs that ended, which a person queues again or removes.
+//! Queues jobs that ended again, or removes them from the ledger.
 
 use imagekiln::journal::Step;
 
@@ -19,11 +19,11 @@ const CHUNK: usize = 1_000;
 
 impl Jobs<'_> {
     /// Queues a job again that is in one of the states [`RETRIABLE`](JobState::RETRIABLE), and
-    /// returns its new status. The next run submits it, and the service may bill it again. What it
-    /// has cost so far still counts for the budget.
+    /// returns its new status. The next run submits the job, and the service may bill it again. The
+    /// cost of its earlier submissions still counts for the budgets.
     ///
     /// A [`Damaged`](JobState::Damaged) job becomes [`Submitted`](JobState::Submitted) instead: the
-    /// next run downloads its picture again, and pays nothing. The damaged file stays.
+    /// next run downloads its picture again, which costs nothing. The damaged file is not deleted.
     ///
     /// # Errors
     ///
@@ -37,8 +37,10 @@ impl Jobs<'_> {
 
     /// [Retries](Self::retry) the jobs that match a filter, are in one of the states
     /// [`RETRIABLE`](JobState::RETRIABLE), and have had fewer than `submissions`
-    /// [submissions](JobStatus::submissions). The ledger counts them, so the bound holds for all
-    /// processes and after a crash. Returns the number of jobs that are queued again.
+    /// [submissions](JobStatus::submissions). The bound limits how often one job can be billed. The
+    /// ledger counts the submissions, so the bound holds for all processes and after a crash. It
+    /// does not apply to [`Damaged`](JobState::Damaged) jobs, because another download costs
+    /// nothing. Returns the number of jobs that are queued again.
     ///
     /// # Errors
     ///
@@ -66,8 +68,9 @@ impl Jobs<'_> {
         Ok(retried)
     }
 
-    /// Removes a job from the ledger. Its files stay, and what it has cost still counts for the
-    /// budget. Its name is free again: a job or a key with it is submitted, and may be billed.
+    /// Removes a job from the ledger. Its files are not deleted, and its cost still counts for the
+    /// budgets. The name is free again: a new job or key with this name is submitted, and may be
+    /// billed.
     ///
     /// Jobs whose submissions may be billed and whose pictures are not saved cannot be removed:
     /// those are [`Submitting`](JobState::Submitting), [`Submitted`](JobState::Submitted),
@@ -94,7 +97,7 @@ impl Jobs<'_> {
     pub async fn forget_all(self, filter: &Filter) -> Result<u64, Error> {
         let forget = |database: &mut Database, ended: &Ended| {
             let done = format!("(SELECT id FROM jobs WHERE {})", ended.condition(database));
-            // Nobody continues the task of a damaged delivery.
+            // Without the job, nobody downloads a damaged picture again, so its record is closed.
             let damaged = format!("j.state = 'damaged' AND j.submission = s.id AND j.id IN {done}");
             for mut submission in SubmissionRow::find(database, &damaged, ended.values())? {
                 submission.advance(database, &Step::Settled)?;
@@ -137,7 +140,8 @@ impl Jobs<'_> {
             let change = change.clone();
             let chunk = self.ledger.transaction(move |database| {
                 change(database, &ended)?;
-                // The same number if this runs again after its commit.
+                // Count what is left, so that a second run after the commit returns the same
+                // number.
                 let left = format!(
                     "SELECT COUNT(*) FROM jobs WHERE id IN ({}) AND {}",
                     database.numbers(1),
@@ -159,8 +163,9 @@ struct Ended {
 }
 
 impl Ended {
-    /// Returns the condition for the rows of these jobs that nobody has continued since. Otherwise,
-    /// a job that failed once more would be paid for again, if this runs again.
+    /// Returns the condition for those of the jobs that nobody has continued since they were found.
+    /// Without this condition, a second run of the transaction would queue a job that was submitted
+    /// and failed in between, and the job would be paid for once more.
     fn condition(&self, database: &Database) -> String {
         let (ids, submissions) = (database.numbers(1), database.elements(2));
         format!(

@@ -42,7 +42,8 @@ impl Ledger {
 }
 
 impl Jobs<'_> {
-    /// Returns the request of the job with this name, without secrets.
+    /// Returns the request of the job with this name, without secrets, or `None` if there is no
+    /// such job.
     ///
     /// # Errors
     ///
@@ -56,8 +57,8 @@ impl Jobs<'_> {
     /// Cancels the jobs that match a filter and are not submitted: they become
     /// [`Cancelled`](JobState::Cancelled). Returns their number.
     ///
-    /// What is submitted continues, because it is paid for. [`retry`](Self::retry) queues a job
-    /// again.
+    /// Jobs that are already submitted continue, because they are paid for. [`retry`](Self::retry)
+    /// queues a cancelled job again.
     ///
     /// # Errors
     ///
@@ -71,7 +72,7 @@ impl Jobs<'_> {
     /// Sets the priority of the jobs that match a filter and are not submitted. Jobs with a higher
     /// priority are submitted first. Returns the number of jobs.
     ///
-    /// A worker has up to 32 jobs that it is about to submit. They keep their turn.
+    /// The new priority does not affect the up to 32 jobs that a worker has already claimed.
     ///
     /// # Errors
     ///
@@ -80,7 +81,8 @@ impl Jobs<'_> {
         self.change_queued(filter, "priority = $1", Some(priority)).await
     }
 
-    /// Changes the queued jobs that match a filter. The first value is the time if there is none.
+    /// Changes the queued jobs that match a filter. In `set`, `$1` is the value, or the current
+    /// time if there is no value.
     async fn change_queued(
         self,
         filter: &Filter,
@@ -115,7 +117,7 @@ fn unchanged(job: &JobStatus, expected: &str) -> Error {
     Error::new(ErrorKind::State, message)
 }
 
-/// Returns the states for messages.
+/// Lists the states for an error message: `a, b or c`.
 fn either(states: &[JobState]) -> String {
     match states {
         [others @ .., one, last] => {

@@ -1,4 +1,5 @@
-//! Resolves submissions without a response, which a person or a webhook decides.
+//! Resolves submissions whose responses were lost: a person decides whether the service billed
+//! them, or a webhook brings the task.
 
 use imagekiln::{
     Client, Damaged, Task, TaskRef, find_operation,
@@ -21,14 +22,14 @@ use crate::{
 /// the usage that the service reports, or about a [`Damaged`](JobState::Damaged) job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Resolution {
-    /// The service billed it, and nothing more is expected. The job becomes
-    /// [`Failed`](JobState::Failed): its task is not known, or its delivery is damaged.
+    /// The service billed the submission, and the picture is given up, because its task is not
+    /// known or its file is damaged. The job becomes [`Failed`](JobState::Failed).
     Paid,
-    /// The service did not bill it. The job becomes [`Queued`](JobState::Queued) and is submitted
-    /// by the next run.
+    /// The service did not bill the submission. The job becomes [`Queued`](JobState::Queued), and
+    /// the next run submits it.
     NotPaid,
-    /// The damaged file is good enough. It gets the name of the picture, and the job becomes
-    /// [`Saved`](JobState::Saved).
+    /// The damaged file is good enough. The ledger gives it the name of the picture, and the job
+    /// becomes [`Saved`](JobState::Saved).
     Damaged,
 }
 
@@ -37,8 +38,8 @@ impl Jobs<'_> {
     /// [`Damaged`](JobState::Damaged), and returns its new status. A damaged one cannot be
     /// [`NotPaid`](Resolution::NotPaid).
     ///
-    /// [`NotPaid`](Resolution::NotPaid) for a submission that was billed means that the picture is
-    /// paid for twice.
+    /// If a submission was billed and you resolve it as [`NotPaid`](Resolution::NotPaid), the next
+    /// run pays for the picture a second time.
     ///
     /// # Errors
     ///
@@ -66,7 +67,7 @@ impl Jobs<'_> {
         self.existing(name).await
     }
 
-    /// The file of a damaged job gets the name of its picture.
+    /// Gives the file of a damaged job the name of its picture, and makes the job saved.
     async fn accept_damaged(self, name: &str) -> Result<JobStatus, Error> {
         let job = self.existing(name).await?;
         if job.state != JobState::Damaged {
@@ -115,7 +116,7 @@ impl Jobs<'_> {
         self.ledger
             .transaction(move |database| {
                 let damaged = "j.name = $1 AND j.submission = s.id AND j.state = 'damaged'";
-                // This may be the second run of a transaction that was committed.
+                // If this transaction runs again after its commit, the job is no longer damaged.
                 let Some(mut submission) = SubmissionRow::find_one(database, damaged, &name)?
                 else {
                     return Ok(());
@@ -138,8 +139,8 @@ impl Jobs<'_> {
 }
 
 impl Ledger {
-    /// Returns the record of the submission of a job whose task is not known. A person may have
-    /// resolved it.
+    /// Returns the record of a job's last submission whose task is not known, even if a person has
+    /// resolved the job in the meantime.
     pub(crate) async fn lost(&self, name: &str) -> Result<Record, Error> {
         let lost = "j.name = $1 AND s.task_id IS NULL AND (j.state IN ('queued', 'cancelled')
             OR j.submission = s.id AND j.state IN ('unknown', 'failed')) ORDER BY s.id";
@@ -179,9 +180,9 @@ impl Ledger {
         Ok(self.records("s.token = $1", Some(token)).await?.pop())
     }
 
-    /// Records the outcome of a submission whose response was lost. A task proves that it was
-    /// billed, even if a person resolved it as not billed: a job that is not submitted again yet
-    /// continues.
+    /// Records the outcome of a submission whose response was lost. A task proves that the
+    /// submission was billed, even if a person resolved it as not billed. If the job has not been
+    /// submitted again yet, it continues with the task, so that it is not paid for twice.
     ///
     /// Fails with kind [`State`](ErrorKind::State) if the task belongs to another submission, or if
     /// the submission has a task.
@@ -199,8 +200,9 @@ impl Ledger {
         })
         .await?;
         self.announce();
-        // The log keeps the task, in case the ledger loses it. Without one, the log may have a task
-        // that a person does not know of.
+        // The acceptance log keeps the task, too, in case the database loses it. Decisions without
+        // a task are not written to the log, because the log may contain a task that the person did
+        // not know about.
         if let Step::Accepted(_) = step {
             for step in [step, Step::Settled] {
                 self.log_step(submission, &step).await;
@@ -234,7 +236,8 @@ impl SubmissionRow {
     }
 }
 
-/// Returns the task with this id at the base URL of the operation of a submission. Nothing is sent.
+/// Returns the task with this id, at the base URL of the operation of the lost submission. Sends no
+/// request.
 pub(crate) fn task_of(client: &Client, lost: &Record, id: &str) -> Result<Task, Error> {
     let name = lost.intent().operation();
     let operation = find_operation(name).ok_or_else(|| {

@@ -19,10 +19,10 @@ use crate::{
     },
 };
 
-/// How many texts one query looks for.
+/// The maximum number of task ids that one query looks up.
 const MOST_TEXTS: usize = 1_000;
 
-/// What [`Jobs::known`] returns of a job.
+/// A job in the result of [`Jobs::known`].
 #[doc(hidden)]
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -121,7 +121,7 @@ impl Jobs<'_> {
             .ledger
             .transaction(move |database| {
                 let (listed, values) = page(database, &filter, after, limit);
-                // In one query: a job may change or leave the ledger between two.
+                // One query, because a job may change or be removed between two queries.
                 let find = format!("SELECT {COLUMNS}, j.request FROM {TABLES} WHERE {listed}");
                 let mut found = database.rows::<FoundRequest<String>>(&find, values)?;
                 explain(database, found.iter_mut().map(|found| &mut found.0.status))?;
@@ -135,9 +135,9 @@ impl Jobs<'_> {
         pairs.collect()
     }
 
-    /// Returns what a program needs to know of all jobs before it adds others, by their names.
-    /// Those that were [archived](Self::archive) are among them, because the ledger does not submit
-    /// a job with their name again.
+    /// Returns all jobs by their names, with what a program has to know before it adds more jobs.
+    /// [Archived](Self::archive) jobs are included, because the ledger does not submit a job with
+    /// the name of an archived one.
     ///
     /// # Errors
     ///
@@ -155,9 +155,10 @@ impl Jobs<'_> {
         known.collect()
     }
 
-    /// Returns those of the ids that belong to tasks of this ledger: of current and earlier
-    /// submissions, of jobs that left it, and of submissions without a job. A program can find the
-    /// others in the usage that the service reports.
+    /// Returns those of the ids that belong to tasks of this ledger: to current and earlier
+    /// submissions, to archived and removed jobs, and to submissions without a job. A program that
+    /// passes the ids from the usage report of the service finds the billed tasks that the ledger
+    /// does not know: they are the ids that are missing from the result.
     ///
     /// # Errors
     ///
@@ -272,7 +273,7 @@ pub(in crate::ledger) fn find_jobs(
     database.rows(&format!("SELECT {COLUMNS} FROM {TABLES} WHERE {condition}"), values)
 }
 
-/// What a [`FoundJob`] is read from.
+/// The columns of a [`FoundJob`].
 pub(in crate::ledger) const COLUMNS: &str =
     "j.id, j.submission, j.name, j.number, j.operation, j.pixels, j.target,
     j.group_name, j.metadata, j.priority, j.state, j.reason, j.location, j.added_at, j.ready_at,
@@ -326,7 +327,8 @@ fn metadata(text: Option<String>) -> Result<Option<serde_json::Value>, Error> {
     text.map(read).transpose().map_err(|error| damaged("the metadata of a job").with_source(error))
 }
 
-/// The table accepts only known states.
+/// Returns the state with this name. Fails only for a damaged ledger, because the table accepts
+/// only known states.
 pub(in crate::ledger) fn state_named(name: String) -> Result<JobState, Error> {
     JobState::named(&name).ok_or_else(|| damaged(&format!("the state {name}")))
 }

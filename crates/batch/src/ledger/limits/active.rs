@@ -1,4 +1,4 @@
-//! Active tasks: how many there are, and which queued jobs the limits leave to claim.
+//! Active tasks: how many there are, and which queued jobs the limits allow workers to claim.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,8 +8,8 @@ use crate::{
     ledger::database::{Database, Value},
 };
 
-/// The number of jobs between their submission and the saved picture. Jobs that a worker left do
-/// not count: their tasks may never become final.
+/// The number of jobs between their submission and the saved picture. Jobs that a worker gave up
+/// for now (`left_after`) do not count, because their tasks may never become final.
 pub(super) const ACTIVE: &str = "SELECT COUNT(*) FROM jobs
     WHERE state IN ('submitting', 'submitted', 'ready') AND left_after IS NULL";
 
@@ -21,7 +21,8 @@ pub(in crate::ledger) const COUNTED: &str = "SELECT operation, group_name, COUNT
     UNION ALL SELECT operation, group_name, COUNT(*) FROM submissions
         WHERE job IS NULL AND state IN ('open', 'accepted') GROUP BY operation, group_name";
 
-/// With the condition of an index; see [`OPEN`](super::claims::OPEN).
+/// Queued jobs that a worker has claimed. The first condition is the text of an index; see
+/// [`OPEN`](super::claims::OPEN).
 const ABOUT_TO_BE_ACTIVE: &str = "
     UNION ALL SELECT operation, group_name, COUNT(*) FROM jobs
         WHERE state IN ('queued', 'submitting', 'submitted', 'ready') AND state = 'queued'
@@ -43,18 +44,19 @@ pub(in crate::ledger) fn count_active(
     Ok(active)
 }
 
-/// Which queued jobs a worker may claim: not those of scopes that are paused, have as many active
-/// tasks as they may have, or have used up their rate. Otherwise, the jobs of one group could delay
-/// those of all others.
+/// Decides which queued jobs a worker may claim. It closes the scopes that are paused, have as many
+/// active tasks as they may have, or have used up their rate. Otherwise, a worker could claim only
+/// jobs that have to wait, and the jobs of one group would delay those of all others.
 pub(in crate::ledger) struct Gate {
     limits: StoredLimits,
     active: HashMap<Scope, i64>,
     /// How many submissions the rates allow now.
     turns: HashMap<Scope, i64>,
     closed: HashSet<Scope>,
-    /// Those in which only one job may be submitted, which finds out whether an outage has ended.
+    /// The scopes in which only one job may be submitted: a probe that tests whether an outage has
+    /// ended.
     probed: HashSet<Scope>,
-    /// Those whose jobs a budget does not allow, from so many pixels on.
+    /// The scopes in which a budget does not allow pictures with this many pixels or more.
     blocked: Vec<(Scope, u64)>,
 }
 
@@ -91,7 +93,8 @@ impl Gate {
     fn close_if_full(&mut self, scope: Scope) {
         let StoredLimit { max_active, is_paused, .. } = self.limits.of(&scope);
         let active = self.active.get(&scope).copied().unwrap_or_default();
-        // Nothing counts for "each group": whether a group is full depends on its own tasks.
+        // A limit for "each group" has no count of its own. It is checked against the tasks of each
+        // group.
         let is_full = max_active.is_some_and(|most| active >= most) && scope != Scope::EachGroup;
         let has_no_turn = self.turns.get(&scope).is_some_and(|turns| *turns <= 0);
         if is_paused || is_full || has_no_turn {
@@ -104,12 +107,13 @@ impl Gate {
         self.closed.contains(&Scope::Ledger)
     }
 
-    /// Whether it holds back any jobs.
+    /// Returns true if this gate may hold back jobs.
     pub(in crate::ledger) fn is_limiting(&self) -> bool {
         !self.closed.is_empty() || !self.blocked.is_empty()
     }
 
-    /// Whether a worker may claim one more of these jobs, which then counts as active.
+    /// Whether a worker may claim one more job of this operation and group. If so, the job counts
+    /// as active from now on.
     pub(in crate::ledger) fn admits(&mut self, subject: Subject<'_>) -> bool {
         let scopes = subject.scopes();
         if scopes.iter().any(|scope| self.closed.contains(scope)) {
@@ -126,8 +130,8 @@ impl Gate {
         true
     }
 
-    /// Returns the condition, with its values, that a job is not of a closed scope, and that no
-    /// budget blocks it.
+    /// Returns the condition that a job belongs to no closed scope and that no budget blocks it,
+    /// and adds its values.
     pub(in crate::ledger) fn condition(&self, values: &mut Vec<Value>) -> String {
         let mut condition = String::new();
         let (mut operations, mut groups) = (Vec::new(), Vec::new());

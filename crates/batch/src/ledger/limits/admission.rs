@@ -14,21 +14,24 @@ use crate::{
     report::sum,
 };
 
-/// Sums of prices such as 0.1 are inexact.
+/// Sums of prices such as 0.1 are inexact, and must not exceed a budget only because of rounding.
 const TOLERANCE: f64 = 1e-6;
 
 /// Whether a submission may start.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Admission {
     Allowed,
-    /// Its price is not known, and no other submission of its operation is open.
+    /// The budget allows the submission although its price is not known, because no other
+    /// submission of its operation is open. The worker submits no other job until the response
+    /// shows the cost: several submissions of unknown cost could exceed the budget.
     Alone,
-    /// It has to wait for other jobs, or for a larger limit.
+    /// The submission has to wait for other jobs, or for a higher limit.
     Refused(LimitReached),
 }
 
 impl Ledger {
-    /// Returns what the limits allow now. The decision is made again when the intent is written.
+    /// Returns what the limits allow now. Other workers may submit in the meantime, so the
+    /// transaction that records the intent decides again.
     pub(crate) async fn admission(
         &self,
         job: &JobStatus,
@@ -43,8 +46,8 @@ impl Ledger {
     }
 }
 
-/// Adds to queued jobs without a reason which limit of the ledger holds them back now, whether a
-/// worker has looked at them or not.
+/// Sets the reason of queued jobs that have none to the limit of the ledger that holds them back
+/// now. This does not need a worker that has tried to submit the jobs.
 pub(in crate::ledger) fn explain<'j>(
     database: &mut Database,
     jobs: impl Iterator<Item = &'j mut JobStatus>,
@@ -85,8 +88,9 @@ pub(in crate::ledger) fn refusal(
     })
 }
 
-/// Returns what the limits allow for a picture with so many pixels: these limits of the ledger,
-/// and, for a job, those of its run.
+/// Returns whether the limits allow the submission of a picture with this many pixels: the `stored`
+/// limits of the ledger and, for a job, those of its run. A budget also counts submissions whose
+/// cost is not known, with their price, because the service may bill all of them.
 pub(in crate::ledger) fn admission(
     database: &mut Database,
     subject: Subject<'_>,

@@ -69,12 +69,12 @@ impl Ledger {
 impl Limits<'_> {
     /// Sets how many credits the submissions of a scope may cost, or removes the budget.
     ///
-    /// It holds for all workers at once, and also for submissions without a job, of clients whose
-    /// journal is the ledger. A budget of the [whole ledger](Scope::Ledger) replaces that of a
-    /// run; the others hold in addition. [`Batch::budget`](crate::Batch::budget) describes how
-    /// costs are counted. Jobs that a budget of a group does not allow stay
-    /// [`Queued`](JobState::Queued), with the reason, until the budget is raised or a later run
-    /// looks at them again.
+    /// The budget holds for all workers together, and also for submissions without a job by clients
+    /// whose journal is the ledger. A budget of the [whole ledger](Scope::Ledger) replaces the
+    /// budget of a run; all other budgets hold in addition. [`Batch::budget`](crate::Batch::budget)
+    /// describes how costs are counted. Jobs that the budget of a group does not allow stay
+    /// [`Queued`](JobState::Queued), with the reason, until somebody raises the budget or a later
+    /// run tries them again.
     ///
     /// # Errors
     ///
@@ -87,13 +87,14 @@ impl Limits<'_> {
         self.set_limit(scope, "budget", credits.into()).await
     }
 
-    /// Sets what the submissions of an operation cost, or removes the price. [`Prices`] says which
-    /// prices known costs replace.
+    /// Sets what the submissions of an operation cost, or removes the price. [`Prices`] describes
+    /// when a known cost replaces the price.
     ///
-    /// Budgets use it, for jobs and for submissions without a job. Without a price, the first
-    /// submission of an operation has to show the cost before a budget allows others.
+    /// Budgets count jobs and submissions without a job with this price until their costs are
+    /// known. Without a price, a budget allows one submission of an operation, and no other until
+    /// the response shows the cost: several submissions of unknown cost could exceed the budget.
     ///
-    /// [`Price::of`] says which size counts.
+    /// [`Price::of`] describes which size counts for a price per megapixel.
     ///
     /// # Errors
     ///
@@ -134,8 +135,8 @@ impl Limits<'_> {
         self.set_limit(scope, "max_active", tasks.into()).await
     }
 
-    /// Sets how many submissions a scope may have in any minute, or removes the rate. It spreads
-    /// them over the minute, and holds for all workers at once.
+    /// Sets how many submissions a scope may have in any minute, or removes the rate. The ledger
+    /// spreads the submissions over the minute. The rate holds for all workers together.
     ///
     /// # Errors
     ///
@@ -153,7 +154,8 @@ impl Limits<'_> {
     }
 
     /// Pauses the submissions of a scope. Tasks that the service has accepted continue, and their
-    /// pictures are saved. A run stays open until it is [unpaused](Self::unpause).
+    /// pictures are saved. A run with queued jobs of the scope waits until somebody
+    /// [unpauses](Self::unpause) it.
     ///
     /// # Errors
     ///
@@ -164,8 +166,8 @@ impl Limits<'_> {
     }
 
     /// Resumes the submissions of a scope after [`pause`](Self::pause). Workers of other processes
-    /// notice it within a second. One submission also finds out now whether an
-    /// [outage](Self::outages) of the whole ledger or of the operation has ended.
+    /// notice it within a second. If there is an [outage](Self::outages) of the whole ledger or of
+    /// the operation, its pause ends, too: one submission tests now whether the outage is over.
     ///
     /// # Errors
     ///
@@ -188,7 +190,7 @@ impl Limits<'_> {
         self.ledger
             .exclusive(move |database| {
                 let (kind, name) = scope.columns();
-                // The turns of another rate do not count.
+                // The next turn was computed for the previous rate.
                 let turns = if column == "rate" { ", next_at = NULL" } else { "" };
                 let set = format!(
                     "INSERT INTO limits (scope, name, {column}) VALUES ($1, $2, $3)
@@ -255,17 +257,24 @@ impl Limits<'_> {
         self.ledger.transaction(prices).await
     }
 
-    /// Returns why nothing is submitted now, or nothing of some operations, although no limit
-    /// forbids it: the service refuses submissions, or does not say whether it accepts them.
+    /// Returns the outages: why the ledger submits nothing now, or nothing of some operations,
+    /// although no limit forbids it. The service refuses submissions, or does not say whether it
+    /// accepts them.
     ///
-    /// A ledger notices the latter after [three submissions in a row](imagekiln::Outcomes), and a
-    /// refusal at once: no credits or an unknown key (402, 401), 429 after the retries of the
-    /// client, or no connection. 403, 404 and other status codes hold back the operation that was
-    /// refused. Then no process of the ledger submits anything of the scope. After a pause, one
-    /// submission finds out whether the outage has ended. The pauses grow from one second to ten
+    /// An outage begins
+    ///
+    /// - when the service refuses a submission for a reason that concerns all of them: no credits
+    ///   or an unknown key (402, 401), 429 after the retries of the client, or no connection;
+    /// - when the service refuses an operation: 403, 404 and other status codes. Only this
+    ///   operation is held back;
+    /// - after [three submissions in a row](imagekiln::Outcomes) whose responses were lost, because
+    ///   each of them may be billed.
+    ///
+    /// During an outage, no process of the ledger submits anything of the scope. After a pause, one
+    /// submission tests whether the outage has ended. The pauses grow from one second to ten
     /// minutes, or last as long as the service asks for, at most a day. [`unpause`](Self::unpause)
-    /// ends them. Polls and downloads continue. The task of a lost submission, which a webhook may
-    /// bring, ends an outage.
+    /// ends a pause. Polls and downloads continue. If a webhook brings the task of a lost
+    /// submission, the outage ends.
     ///
     /// # Errors
     ///

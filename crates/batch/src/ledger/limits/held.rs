@@ -10,8 +10,9 @@ use crate::{
 };
 
 impl Ledger {
-    /// Sets the reason of the queued jobs of an operation or a group that have none, and whose
-    /// pictures have at least so many pixels: those that this worker or nobody has.
+    /// Sets the reason of the queued jobs of an operation or a group that a budget holds back: of
+    /// the jobs that have no reason yet, whose pictures have at least this many pixels, and that
+    /// this worker or nobody has claimed.
     pub(crate) async fn explain_held(
         &self,
         worker: i64,
@@ -30,9 +31,10 @@ impl Ledger {
         self.execute(explain, values).await.map(drop)
     }
 
-    /// Leaves the queued jobs of a group to later workers, because this budget is used up, unless
-    /// the group has another budget in the meantime. Only jobs whose pictures have at least so many
-    /// pixels are left.
+    /// Leaves the queued jobs of a group to workers that register later, because the budget of this
+    /// many credits is used up. Changes nothing if the budget of the group has changed in the
+    /// meantime. Leaves only jobs whose pictures have at least this many pixels: the budget may
+    /// still allow smaller ones.
     pub(crate) async fn leave_group(
         &self,
         group: &str,
@@ -59,7 +61,8 @@ impl Ledger {
     }
 }
 
-/// Lets the present workers look at queued jobs again that a budget left to later ones.
+/// Makes jobs claimable for the running workers again that a worker had left to later ones because
+/// of a budget.
 pub(super) fn free_left(
     database: &mut Database,
     condition: &str,

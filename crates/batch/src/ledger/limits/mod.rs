@@ -39,7 +39,7 @@ impl RunLimits {
     }
 }
 
-/// What a submission counts for.
+/// The operation and the group of a submission, for whose limits the submission counts.
 #[derive(Clone, Copy)]
 pub(super) struct Subject<'a> {
     pub(super) operation: &'a str,
@@ -61,7 +61,7 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// A limit does not allow a submission.
+/// The limit that does not allow a submission, and its scope.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct LimitReached {
     pub(crate) scope: Scope,
@@ -80,7 +80,8 @@ pub(crate) enum Limit {
         per_minute: u64,
         wait: u64,
     },
-    /// There is a budget, and another submission of the operation has to show the price first.
+    /// There is a budget, and the price is not known. An earlier submission of the operation is
+    /// open, and its response has to show the cost first.
     UnknownPrice,
     Budget {
         credits: f64,
@@ -90,7 +91,8 @@ pub(crate) enum Limit {
         cost: Option<f64>,
         /// The pixels of its picture, if its price depends on them.
         pixels: Option<u64>,
-        /// Whether what is known to be spent leaves too little for the submission.
+        /// Whether the known costs alone leave too little for the submission. Otherwise, credits
+        /// that are reserved for open submissions may become free again.
         is_spent: bool,
     },
 }
@@ -167,19 +169,22 @@ pub(super) struct StoredLimit {
     pub(super) is_paused: bool,
     /// Submissions per minute.
     pub(super) rate: Option<i64>,
-    /// When the rate allows the next submission if each one waits for its turn, in milliseconds.
+    /// The next turn: when the rate allows the next submission, in milliseconds since the Unix
+    /// epoch.
     pub(super) next_at: i64,
 }
 
-/// A minute and [`EARLY`], in milliseconds: any minute has at most as many submissions as the rate.
+/// The time over which the submissions of a minute are spread, in milliseconds: a minute and
+/// [`EARLY`], so that no minute has more submissions than the rate, even if some start early.
 const TURNS: i64 = 61_000;
 
-/// How much earlier than its turn a submission may start, in milliseconds: a worker looks for jobs
-/// once a second.
+/// How much earlier than its turn a submission may start, in milliseconds. A worker looks for jobs
+/// once a second, and would otherwise miss turns.
 const EARLY: i64 = 1000;
 
 impl StoredLimit {
-    /// Returns how many submissions the rate allows now, in milliseconds, if there is a rate.
+    /// Returns how many submissions the rate allows at the time `now`, in milliseconds, or `None`
+    /// if there is no rate.
     pub(super) fn turns(&self, now: i64) -> Option<i64> {
         let turn = self.turn()?;
         let early = now + EARLY - self.next(now);
@@ -187,7 +192,7 @@ impl StoredLimit {
     }
 
     fn next(&self, now: i64) -> i64 {
-        // If it is later than it can be, the clock was set back.
+        // A turn that is later than possible means that the clock was set back.
         if self.next_at > now + EARLY + TURNS { now } else { self.next_at.max(now) }
     }
 
@@ -202,7 +207,7 @@ impl StoredLimit {
         Some(self.next(now) + self.turn()?)
     }
 
-    /// Returns the limit of the rate, if it allows no submission now.
+    /// Returns the rate as the limit that is reached, if it allows no submission now.
     pub(super) fn reached_rate(&self, now: i64) -> Option<Limit> {
         if self.turns(now)? > 0 {
             return None;
@@ -266,7 +271,8 @@ impl StoredLimits {
         Ok(())
     }
 
-    /// Returns the limit of a scope. A group has those of each group that it does not have itself.
+    /// Returns the limits of a scope. A group inherits the limits of "each group" that are not set
+    /// for the group itself.
     pub(super) fn of(&self, scope: &Scope) -> StoredLimit {
         let own = self.0.get(scope).copied().unwrap_or_default();
         let Scope::Group(_) = scope else { return own };

@@ -39,13 +39,14 @@ impl FromRow for Spending {
 }
 
 /// Returns [`Spending`] by operation: of a group, or of the whole ledger if its name is empty. The
-/// parts of an operation are those of the connections.
+/// table has several rows per operation, because each connection of PostgreSQL changes a row of its
+/// own.
 pub(in crate::ledger) const SPENDING: &str = "SELECT operation, SUM(credits) AS credits,
         CAST(SUM(without_cost) AS BIGINT) AS without_cost, CAST(SUM(pixels) AS BIGINT) AS pixels,
         CAST(SUM(open) AS BIGINT) AS open
     FROM spending WHERE group_name = $1 GROUP BY operation ORDER BY operation";
 
-/// Returns what submissions cost.
+/// Returns the prices of the operations: those that were set, and the highest known costs.
 pub(in crate::ledger) fn prices(database: &mut Database) -> Result<Prices, Error> {
     let set = "SELECT operation, credits, per_megapixel FROM prices";
     let known = "SELECT operation, MAX(price) FROM spending

@@ -15,8 +15,8 @@ use crate::{
     state::state_in,
 };
 
-/// The highest cost that a ledger counts, in credits. Sums of any number of costs stay finite,
-/// which PostgreSQL requires.
+/// The highest cost that a ledger counts, in credits. It keeps sums of costs finite, because
+/// PostgreSQL fails if a sum overflows.
 const MOST_CREDITS: f64 = 1e300;
 
 /// A change of a job: an `UPDATE` with these values for its parameters.
@@ -35,8 +35,8 @@ impl JobChange {
 impl SubmissionRow {
     /// Applies a step to the record, and changes the job to what follows from it.
     ///
-    /// Fails with kind [`State`](ErrorKind::State) before it writes anything if the step is a task
-    /// that cannot be recorded: the record has another one, or the job was submitted again.
+    /// Fails with kind [`State`](ErrorKind::State), before it writes anything, if the step is a
+    /// task that cannot be recorded: the record has another task, or the job was submitted again.
     pub(in crate::ledger) fn advance(
         &mut self,
         database: &mut Database,
@@ -45,8 +45,8 @@ impl SubmissionRow {
         if self.try_advance(database, step)? { Ok(()) } else { Err(no_place()) }
     }
 
-    /// Like [`advance`](Self::advance), but this row need not be what the ledger contains. Returns
-    /// `false` if it is not, or if the step cannot be recorded. Then nothing was written.
+    /// Like [`advance`](Self::advance), but this row may be older than the row in the ledger. If it
+    /// is, or if the step cannot be recorded, writes nothing and returns `false`.
     pub(in crate::ledger) fn try_advance(
         &mut self,
         database: &mut Database,
@@ -87,8 +87,8 @@ impl SubmissionRow {
         }
     }
 
-    /// Writes the record, and a change of the job. Returns `false` if one of the rows is not as
-    /// expected. Then nothing was written.
+    /// Writes the record, and a change of the job. If one of the rows is not as expected, writes
+    /// nothing and returns `false`.
     fn write(&mut self, database: &mut Database, change: Option<JobChange>) -> Result<bool, Error> {
         let expected = format!(
             "SELECT 1 FROM submissions WHERE id = $1 AND record = $2{}",
@@ -124,7 +124,9 @@ impl SubmissionRow {
             State::Unknown => "open",
             State::Accepted | State::Ready => "accepted",
             State::NotBilled => "withdrawn",
-            // A person resolves a job as paid, but dismisses a submission that was not billed.
+            // A job whose task is not known is settled because a person resolved it as paid. A
+            // submission without a job is settled because it is dismissed as not billed, so no
+            // budget counts it.
             _ if self.record.task().is_none() && self.job.is_none() => "withdrawn",
             _ => "settled",
         }
@@ -141,7 +143,8 @@ impl SubmissionRow {
                 &[JobState::Submitting, JobState::Unknown][..],
                 Some("an earlier submission was resolved as not billed".to_owned()),
             ),
-            // A person may have resolved the job. If it is queued, it is not submitted again.
+            // A person may have resolved the job in the meantime. If it was queued, it continues
+            // with this task, so that it is not paid for twice.
             State::Accepted => {
                 use JobState::{Cancelled, Failed, Queued, Submitting, Unknown};
                 (JobState::Submitted, &[Submitting, Unknown, Failed, Queued, Cancelled][..], None)
@@ -164,7 +167,7 @@ impl SubmissionRow {
             ),
             _ => return None,
         };
-        // A worker keeps a job that it works on.
+        // A worker that is working on the job keeps it.
         let update = format!(
             "UPDATE jobs SET state = $1, changed_at = $3, left_after = NULL,
              reason = CASE WHEN $1 <> 'queued' OR state = 'unknown' THEN $2 END,

@@ -23,7 +23,8 @@ pub(super) struct SubmissionRow {
     pub(super) id: i64,
     /// The job that it was for.
     pub(super) job: Option<i64>,
-    /// Until then, in milliseconds, the worker that lost its lease may still send the request.
+    /// The worker that lost its lease may still send the request until this time, in milliseconds
+    /// since the Unix epoch.
     pub(super) hold_until: Option<i64>,
     pub(super) record: Record,
     /// The record as the ledger contains it.
@@ -89,7 +90,7 @@ impl SubmissionRow {
     }
 }
 
-/// Returns the name of the key of a submission. A job has its name for one.
+/// Returns the name of the idempotency key of a submission. The key of a job is its name.
 pub(super) fn key_name(intent: &Intent, has_job: bool) -> Option<&str> {
     if has_job { intent.label() } else { intent.key().map(Key::name) }
 }
@@ -100,13 +101,14 @@ pub(super) fn read<T: DeserializeOwned>(record: &str) -> Result<T, Error> {
         .map_err(Error::because(ErrorKind::Ledger, "could not read the record of a submission"))
 }
 
-/// Returns a record as the ledger stores it: without what its job contains, and without what only
-/// an open one needs. Millions of closed ones stay.
+/// Returns a record as the ledger stores it: without the fields that its job contains, and, if it
+/// is closed, without the fields that only an open record needs. A ledger keeps all its records,
+/// which may be millions.
 pub(super) fn text(record: &Record, job: Option<i64>) -> Result<String, Error> {
     let mut stored = serde_json::to_value(record)
         .map_err(Error::because(ErrorKind::Ledger, "could not write the record of a submission"))?;
     if let Some(Value::Object(task)) = stored.get_mut("task") {
-        // The id of the intent.
+        // This field repeats the id of the intent.
         task.remove("submission");
     }
     if job.is_some() {
@@ -117,7 +119,7 @@ pub(super) fn text(record: &Record, job: Option<i64>) -> Result<String, Error> {
             *path = "".into();
             if let Some(Value::Object(task)) = stored.get_mut("task") {
                 task.retain(|name, _| name == "id" || name == "cost");
-                // A reference to a task has one.
+                // A reference to a task cannot be read without this field.
                 task.insert("polling_url".to_owned(), "".into());
             }
         }

@@ -1,5 +1,6 @@
-//! The acceptance log: what this machine knows about submissions, in case the database cannot be
-//! written after the service accepted one, or loses its content.
+//! The acceptance log: a second record of the submissions on this machine, so that a paid task is
+//! not lost if the database cannot be written after the service accepted the submission, or if the
+//! database loses its content.
 
 use std::{path::PathBuf, sync::atomic::Ordering};
 
@@ -21,35 +22,35 @@ use crate::{
     },
 };
 
-/// The number of the newest records that show whether the database has lost some: more than the
-/// write-ahead log of SQLite has.
+/// How many of the newest records are compared with the database, to find out whether it has lost
+/// submissions: more than the write-ahead log of SQLite contains.
 const NEWEST: u64 = 250;
 
 /// The number of the newest records that the log keeps, for a ledger that is restored from a
 /// backup.
 const KEPT: u64 = 10_000;
 
-/// The number of submissions after which the log is shortened. Whoever opens the ledger next would
-/// wait for it otherwise: for ten seconds after 100,000 of them.
+/// The number of submissions after which a run shortens the log. Otherwise, the next process that
+/// opens the ledger would have to do it, which takes ten seconds after 100,000 submissions.
 const SHORTENED_EVERY: u64 = 1_000;
 
-/// What the log knows and the database does not.
+/// The differences between the log and the database.
 #[derive(Default)]
 struct Differences {
-    /// What the log has to be told about submissions that both have.
+    /// Steps that are missing in the log, of submissions that both contain.
     decided: Vec<(String, Step)>,
     /// The submissions that were sent, or may have been, and that the database has lost.
     lost: Vec<Record>,
-    /// The submissions that were not sent, unless they are about to be recorded.
+    /// The submissions that were never sent, unless this process is just about to record them.
     unsent: Vec<String>,
 }
 
-/// Opens a directory.
+/// A function that opens the acceptance log in a directory.
 pub(crate) type OpenLog = Box<dyn FnOnce(PathBuf) -> Result<Directory, imagekiln::Error> + Send>;
 
 impl Ledger {
-    /// Opens the log in a directory, and takes over what the database could not record. No
-    /// submission of this process may be in flight.
+    /// Opens the log in a directory, and copies what the database could not record before. No
+    /// submission of this process may be in flight: the log would note it as not sent.
     pub(in crate::ledger) async fn open_acceptances(
         &self,
         directory: PathBuf,
@@ -69,8 +70,8 @@ impl Ledger {
         Ok(())
     }
 
-    /// Reserves the space for the acceptance of a submission. It is not sent before
-    /// [`log_sent`](Self::log_sent).
+    /// Reserves the space for the acceptance of a submission. The client sends the submission only
+    /// after [`log_sent`](Self::log_sent).
     pub(super) async fn log_intent(&self, intent: &Intent) -> Result<(), JournalError> {
         let Some(log) = self.0.acceptances.get() else { return Ok(()) };
         if self.0.logged.fetch_add(1, Ordering::Relaxed) % SHORTENED_EVERY == SHORTENED_EVERY - 1 {
@@ -79,9 +80,9 @@ impl Ledger {
         log.intend(intent).await
     }
 
-    /// Notes in the log that the database has a submission, which is now sent. A record with this
-    /// note that the database lacks is a submission that the database has lost: its response may be
-    /// lost, too, but it is not sent again.
+    /// Notes in the log that the database contains a submission, and that the client sends it now.
+    /// If the database lacks a submission with this note, the database has lost it. Such a
+    /// submission is not sent again, because it may have been billed.
     pub(super) async fn log_sent(&self, intent: &Intent) -> Result<(), JournalError> {
         match self.0.acceptances.get() {
             Some(log) => log.advance(intent.id(), &Step::Lost).await,
@@ -89,7 +90,8 @@ impl Ledger {
         }
     }
 
-    /// Writes a step to the log. If that fails, the database still has it.
+    /// Writes a step to the log. A failure is only logged, because the database records the step,
+    /// too.
     pub(in crate::ledger) async fn log_step(&self, submission: &str, step: &Step) {
         let Some(log) = self.0.acceptances.get() else { return };
         if let Err(error) = log.advance(submission, step).await {
@@ -97,22 +99,23 @@ impl Ledger {
         }
     }
 
-    /// Takes over what the log knows and the database could not record. Returns the submissions
-    /// that the database has lost.
+    /// Copies to the database what the log contains and the database could not record. Returns the
+    /// submissions that the database has lost.
     pub(in crate::ledger) async fn take_logged(&self) -> Result<Vec<Record>, Error> {
         Ok(self.compare_log(NEWEST).await?.lost)
     }
 
-    /// Writes the lost submissions to the database again, so that a person decides about them once,
-    /// and returns the jobs with these names and requests that change. A job whose task is not
-    /// known becomes [`Unknown`](JobState::Unknown). One whose task is known continues if
-    /// `continues`; otherwise the task only counts as paid.
+    /// Writes the lost submissions to the database again, so that a person has to decide about them
+    /// only once. Returns the jobs that change: those with the names and requests of the
+    /// submissions. A job whose task is not known becomes [`Unknown`](JobState::Unknown). A job
+    /// whose task is known continues with it if `continues`; otherwise, the task only counts as
+    /// paid.
     pub(in crate::ledger) async fn restore_lost(
         &self,
         continues: bool,
     ) -> Result<Vec<JobStatus>, Error> {
         let mut changed: Vec<JobStatus> = Vec::new();
-        // A job may have been submitted several times. Only its last submission counts.
+        // A job may have been submitted several times. Only its last submission changes the job.
         for record in self.compare_log(u64::MAX).await?.lost.into_iter().rev() {
             let is_last = changed.iter().all(|job| Some(&*job.name) != record.intent().label());
             let for_job = is_last && (continues || record.task().is_none());
@@ -156,7 +159,7 @@ impl Ledger {
     }
 }
 
-/// Removes old records from the log. The ledger has them.
+/// Removes old records from the log. The database contains them.
 async fn shorten(log: &Directory) {
     if let Err(error) = log.forget_closed(KEPT).await {
         tracing::warn!(%error, "could not shorten the acceptance log of the ledger");
@@ -196,7 +199,8 @@ fn take(
             return Ok(match known.record.state() {
                 State::NotBilled => vec![Step::NotBilled],
                 state if state.is_closed() => vec![Step::Settled],
-                // The log has the submission if the database loses it before somebody decides.
+                // Nobody has decided yet. The record stays open in the log, in case the database
+                // loses the submission before somebody does.
                 _ => Vec::new(),
             });
         }
@@ -205,7 +209,8 @@ fn take(
     if error.kind() != ErrorKind::State {
         return Err(error);
     }
-    // For example, a person decided that it was not billed, and its job was submitted again.
+    // For example, a person decided that the submission was not billed, and its job was submitted
+    // again. It may be paid for twice, so the warning names the task.
     let (submission, task) = (record.intent().id(), record.task().map(TaskRef::id));
     let error = error.chain();
     tracing::warn!(error, submission, task, "the ledger has no place for a logged submission");
@@ -234,8 +239,8 @@ fn missing(
     Ok(Vec::new())
 }
 
-/// Writes a submission that the database has lost. If it is for a job, returns the status of the
-/// job if that changes.
+/// Writes a submission that the database has lost. Returns the new status of its job, if the
+/// submission changes one.
 fn restore(
     database: &mut Database,
     record: &Record,
@@ -250,7 +255,8 @@ fn restore(
     // The transaction may run twice.
     if SubmissionRow::find_one(database, "s.intent_id = $1", intent.id())?.is_none() {
         let (job, earlier) = job.map_or((None, None), |(id, _, earlier)| (Some(id), earlier));
-        // The job was only submitted again because a person resolved this submission as not billed.
+        // The lost submission came after this one. The job was submitted again only because a
+        // person had resolved this one as not billed.
         if let Some(mut earlier) = SubmissionRow::find_one(database, "s.id = $1", earlier)? {
             earlier.advance(database, &Step::NotBilled)?;
         }
@@ -270,8 +276,9 @@ fn restore(
     Ok(restored.map(|job| job.status))
 }
 
-/// Makes the name of a job that the ledger does not have the key of its lost submission. Otherwise,
-/// the job would be submitted again if it is added later.
+/// Keeps the name of a job that the ledger does not contain as the key of its lost submission.
+/// Otherwise, the job would be submitted, and perhaps paid for, a second time if somebody adds it
+/// later.
 fn keep_name(database: &mut Database, lost: &SubmissionRow, name: &str) -> Result<(), Error> {
     let keep = "UPDATE submissions SET key_name = $1 WHERE id = $2 AND job IS NULL
         AND key_name IS NULL AND NOT EXISTS (SELECT 1 FROM jobs WHERE name = $1)";

@@ -22,8 +22,9 @@ use crate::{
 };
 
 impl Ledger {
-    /// Makes this the ledger of an output that another ledger has paid for, or of which this one
-    /// has lost submissions. Also accepts that the file of the ledger was copied or moved.
+    /// Makes this the ledger of an output whose pictures another ledger has paid for, or for which
+    /// this ledger has lost submissions. Also accepts that the file of the ledger was copied or
+    /// moved.
     ///
     /// Reads the descriptions beside the pictures of the output, which is a directory or a URL as
     /// for [`Batch::save_to`](crate::Batch::save_to). A job that is [`Queued`](JobState::Queued) or
@@ -33,11 +34,11 @@ impl Ledger {
     ///
     /// If the ledger has lost submissions that its acceptance log knows, their jobs are also
     /// returned: they become [`Submitted`](JobState::Submitted) if the log has the task, and
-    /// otherwise [`Unknown`](JobState::Unknown). The tasks of jobs that the ledger does not have
-    /// with the same request only count for the budget.
+    /// otherwise [`Unknown`](JobState::Unknown). If the ledger does not contain a job with the same
+    /// request, its task only counts for the budgets.
     ///
-    /// Tasks that the other ledger has paid for and whose pictures are not saved are not found: the
-    /// next run pays for their jobs again.
+    /// This method cannot find tasks that another ledger has paid for and whose pictures are not
+    /// saved yet: the next run pays for their jobs again.
     ///
     /// # Errors
     ///
@@ -74,7 +75,7 @@ impl Ledger {
     }
 }
 
-/// Makes the job saved, unless the ledger has the task or the place already.
+/// Makes the job saved, unless the task or the location already belongs to another job.
 fn adopt(
     database: &mut Database,
     description: &Description,

@@ -1,5 +1,5 @@
-//! The idempotency keys of a ledger. The name of a job is one: a picture of this name is paid for
-//! once, whether a batch asks for it or a client whose journal is the ledger.
+//! The idempotency keys of a ledger. The name of a job is its key: a picture with this name is paid
+//! for once, whether a batch submits it or a client whose journal is the ledger.
 
 use imagekiln::journal::{Account, Intent, Key, Keyed, Record, State};
 use serde_json::Value;
@@ -14,8 +14,8 @@ use crate::{
     },
 };
 
-/// How long a submission without a job may be in flight, in milliseconds: as long as a worker whose
-/// lease is lost.
+/// How long a submission without a job may be in flight, in milliseconds: as long as the request of
+/// a worker that has lost its lease.
 const LONGEST: i64 = 15 * 60 * 1000;
 
 /// A submission with a key: its record, whether it is in flight, the digest of the request of its
@@ -23,7 +23,7 @@ const LONGEST: i64 = 15 * 60 * 1000;
 type Row = (String, i64, Option<String>, Option<String>);
 
 impl Ledger {
-    /// Returns the record of a key.
+    /// Returns the submission with this key and the number of the key, if there is one.
     pub(super) async fn keyed(&self, key: &Key) -> Result<Option<Keyed>, Error> {
         let name = key.name().to_owned();
         let rows = self
@@ -40,7 +40,7 @@ impl Ledger {
             })
             .await?;
         let known: Vec<Keyed> = rows.into_iter().map(keyed).collect::<Result<_, _>>()?;
-        // One that was not billed is no attempt.
+        // A submission that was not billed is not an attempt.
         let mut attempts = known
             .into_iter()
             .filter(|known| known.may_be_billed() && is_of(&known.record, Some(key.service())));
@@ -52,13 +52,15 @@ fn index(key: &Key) -> usize {
     key.number().saturating_sub(1) as usize
 }
 
-/// Whether a submission was sent to a service, as far as both are known.
+/// Whether a submission was sent to this service. Returns `true` if one of the services is not
+/// known.
 fn is_of(record: &Record, service: Option<&str>) -> bool {
     let own = record.intent().account().map(Account::service);
     own.zip(service).is_none_or(|(own, service)| own == service)
 }
 
-/// Adds what the row of a job says to the record of its submission, which is stored without it.
+/// Completes the record of a submission with the fields of its job, because the ledger stores them
+/// only once.
 fn keyed((record, is_in_use, digest, location): Row) -> Result<Keyed, Error> {
     let mut record: Value = records::read(&record)?;
     if let (Some(Value::Object(intent)), Some(digest)) = (record.get_mut("intent"), digest) {
@@ -70,7 +72,8 @@ fn keyed((record, is_in_use, digest, location): Row) -> Result<Keyed, Error> {
     Ok(Keyed { record: records::read(&record.to_string())?, is_in_use: is_in_use > 0 })
 }
 
-/// Fails if the ledger has the key of a submission that is about to be written.
+/// Fails if the key of a submission that is about to be recorded is already taken, because its
+/// picture would be paid for twice.
 pub(super) fn check(
     database: &mut Database,
     intent: &Intent,

@@ -58,7 +58,8 @@ impl Journal for Ledger {
         key: &'a Key,
     ) -> JournalFuture<'a, Option<Keyed>> {
         Box::pin(async move {
-            // Another one may be faster. The transaction that writes the intent checks it again.
+            // Somebody else may record the key in the meantime. The transaction that records the
+            // intent checks it again.
             if let Some(known) = self.keyed(key).await? {
                 return Ok(Some(known));
             }
@@ -96,7 +97,8 @@ impl Journal for Ledger {
     /// This needs no lease: a step only adds what is known about a submission.
     fn advance<'a>(&'a self, submission: &'a str, step: &'a Step) -> JournalFuture<'a, ()> {
         Box::pin(async move {
-            // The log has reserved the space, and the database may be full.
+            // The log comes first, because it has reserved the space, and the disk of the database
+            // may be full.
             if let Step::Accepted(_) | Step::NotBilled = step {
                 self.log_step(submission, step).await;
             }
@@ -136,7 +138,7 @@ impl Journal for Ledger {
         })
     }
 
-    /// Returns the records without a job. A batch resumes the others.
+    /// Returns the records of submissions without a job. A batch resumes the others.
     fn open_records(&self) -> JournalFuture<'_, Vec<Result<Record, Unreadable>>> {
         Box::pin(async move {
             let open = "s.state IN ('open', 'accepted') AND s.job IS NULL ORDER BY s.id";
@@ -146,7 +148,7 @@ impl Journal for Ledger {
 }
 
 impl Ledger {
-    /// Records the intent in the database, and then at the output.
+    /// Records the intent in the database, and then in the marker at the output.
     async fn record_intent(
         &self,
         intent: &Intent,
@@ -175,8 +177,9 @@ impl Ledger {
 /// allow it.
 type Intended = Result<(i64, bool), LimitReached>;
 
-/// Records the intent, unless a limit does not allow it. For a job, checks the limits and changes
-/// its state in the same transaction.
+/// Records the intent, unless a limit does not allow the submission. Checking the limits, recording
+/// the intent and changing the state of the job are one transaction, so that two workers cannot
+/// spend the same credits.
 fn intend(
     database: &mut Database,
     intent: &Intent,
@@ -201,7 +204,7 @@ fn intend(
     let Some(ticket) = ticket else {
         return Ok(Ok((SubmissionRow::insert(database, intent, None, None)?.id, is_probe)));
     };
-    // A person may have removed or cancelled it.
+    // A person may have removed or cancelled the job since the worker claimed it.
     let is_ready = format!(
         "SELECT 1 FROM jobs WHERE id = $1 AND worker = $2 AND state = 'queued'{}",
         database.for_update("jobs")

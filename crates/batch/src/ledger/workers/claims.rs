@@ -15,8 +15,9 @@ use crate::{
     },
 };
 
-/// The maximum size in bytes of a request that a worker reads before it needs it. Larger ones
-/// contain images, and many jobs wait at the same time.
+/// The maximum size in bytes of a request that a worker reads when it claims the job. Larger
+/// requests contain images, and the worker reads them only when it needs them, because many claimed
+/// jobs wait at the same time.
 const SMALL: i64 = 16 * 1024;
 
 /// The states in which a job can have a worker that continues it. SQLite only uses an index of
@@ -46,13 +47,14 @@ impl Claim {
 #[derive(Debug, Clone)]
 pub(crate) struct Demand {
     pub(crate) worker: i64,
-    /// The number of this demand, which identifies it if the connection breaks.
+    /// The number of this demand. If the connection breaks and the transaction runs again, it finds
+    /// the jobs that it has claimed by this number.
     pub(crate) number: i64,
     /// The maximum numbers of paid jobs and of queued ones.
     pub(crate) paid: usize,
     pub(crate) queued: usize,
     /// The operations and groups whose queued jobs are not wanted if their pictures have at least
-    /// so many pixels.
+    /// this many pixels.
     pub(crate) blocked: Vec<(Scope, u64)>,
 }
 
@@ -64,8 +66,8 @@ pub(crate) enum Named {
     Ended(Box<JobStatus>),
     /// It is queued, and a limit does not allow it.
     Limited(LimitReached),
-    /// The worker has submitted it, and could not record what became of that. The number is that of
-    /// the job.
+    /// The worker has submitted it, and could not record the outcome. The number is the id of the
+    /// job.
     Unrecorded(i64),
     /// Another worker has it, or is submitting it.
     Held,
@@ -75,12 +77,13 @@ pub(crate) enum Named {
 #[derive(Debug)]
 pub(crate) struct Claimed {
     pub(crate) jobs: Vec<Claim>,
-    /// Whether a limit may have held back other jobs, until a job ends.
+    /// Whether a limit may hold back other jobs until a job ends.
     pub(crate) is_limited: bool,
 }
 
 impl Ledger {
-    /// Claims jobs that no worker has: first those that are paid.
+    /// Claims jobs that no worker has. Jobs that are paid for come first, because their delivery
+    /// URLs expire.
     pub(crate) async fn claim(&self, demand: Demand) -> Result<Claimed, Error> {
         self.exclusive(move |database| {
             let jobs = claimed(database, &demand)?;
@@ -94,10 +97,11 @@ impl Ledger {
         .await
     }
 
-    /// Claims the job with this name, if it can be continued now. `number` is that of the claim.
+    /// Claims the job with this name, if it can be continued now. `number` is the number of the
+    /// claim.
     ///
-    /// The worker must not be working on the job. If the job has a claim of this worker, the worker
-    /// could not release it.
+    /// The worker must not be working on the job. If it has already claimed the job, it claims it
+    /// again, because the release of the earlier claim has failed.
     pub(crate) async fn claim_named(
         &self,
         worker: i64,
@@ -137,7 +141,8 @@ impl Ledger {
         claimed.ok_or_else(|| no_job(&given))
     }
 
-    /// Gives back a job that this worker cannot continue. Workers that register later try again.
+    /// Gives back a job that this worker cannot continue. Only workers that register later try it
+    /// again.
     pub(crate) async fn leave(&self, job: &Claim) -> Result<(), Error> {
         self.give_back(job, true).await
     }
@@ -161,7 +166,8 @@ impl Ledger {
 /// A job that this worker may claim.
 const CLAIMABLE: &str = "worker IS NULL AND (left_after IS NULL OR left_after < $1)";
 
-/// Claims paid jobs. The pictures that are ready come first: their URLs expire.
+/// Claims jobs that are paid for. Those with pictures that are ready come first, because their URLs
+/// expire.
 fn claim_paid(database: &mut Database, demand: &Demand) -> Result<(), Error> {
     if demand.paid == 0 {
         return Ok(());
@@ -195,7 +201,8 @@ fn claim_queued(database: &mut Database, demand: &Demand) -> Result<bool, Error>
             }
         }
         take(database, demand, &admitted)?;
-        // The gate has closed for those that it did not admit.
+        // The gate is now closed for the scopes of the jobs that it did not admit, so the next
+        // query leaves them out.
         wanted = if found.len() < wanted { 0 } else { wanted - admitted.len() };
     }
     Ok(gate.is_limiting())
@@ -209,8 +216,8 @@ fn find_queued(condition: &str) -> String {
     )
 }
 
-/// Makes these jobs those of the worker. Fails with kind [`Lease`](crate::ErrorKind::Lease) if
-/// another one has taken over its jobs.
+/// Assigns these jobs to the worker. Fails with kind [`Lease`](crate::ErrorKind::Lease) if another
+/// worker has taken over its jobs.
 fn take(database: &mut Database, demand: &Demand, ids: &[i64]) -> Result<(), Error> {
     if ids.is_empty() {
         return Ok(());
@@ -228,7 +235,7 @@ fn take(database: &mut Database, demand: &Demand, ids: &[i64]) -> Result<(), Err
     if database.execute(&sql, values)? == 0 { Err(lease_lost()) } else { Ok(()) }
 }
 
-/// The worker has lost its jobs.
+/// Returns the error for a worker whose jobs another worker has taken over.
 pub(in crate::ledger) fn lease_lost() -> Error {
     let message = "the lease of the worker expired, and another worker took over its jobs; run \
                    the batch again to continue";

@@ -17,9 +17,9 @@ use crate::{
     },
 };
 
-/// How long a request may be on its way after the lease of its worker has expired. The worker may
-/// have been suspended between the check of its lease and the first byte, and the operating system
-/// resends lost packets for about this long.
+/// How long a request may still be on its way after the lease of its worker has expired. The worker
+/// may have been suspended between the check of its lease and the first byte, and the operating
+/// system resends lost packets for about this long.
 const HOLD: Duration = Duration::from_secs(15 * 60);
 
 /// A worker of this process.
@@ -100,8 +100,8 @@ impl Ledger {
         Ok(())
     }
 
-    /// Records what became of a submission of this worker that the ledger could not record before:
-    /// what the acceptance log knows, or else that nobody knows.
+    /// Records the outcome of a submission of this worker that the ledger could not record before:
+    /// the task, if the acceptance log contains it, or else that the outcome is unknown.
     pub(crate) async fn record_loss(&self, worker: i64, job: i64) -> Result<(), Error> {
         self.take_logged().await?;
         self.exclusive(move |database| {
@@ -149,9 +149,13 @@ impl Ledger {
         .await
     }
 
-    /// Whether another worker, which may be dead, still has jobs to continue, a paid job can be
-    /// claimed, for example because a webhook has just found its task, or, if this worker submits
-    /// jobs, a queued job waits until its scope is resumed, or until its rate allows it.
+    /// Whether a worker has to wait for more jobs:
+    ///
+    /// - another worker, which may be dead, still has jobs to continue;
+    /// - a job that is paid for can be claimed, for example because a webhook has just found its
+    ///   task;
+    /// - or, if this worker submits jobs, a queued job waits until somebody unpauses its scope or
+    ///   until its rate allows it.
     pub(crate) async fn has_more_jobs(&self, worker: i64, submits: bool) -> Result<bool, Error> {
         self.transaction(move |database| {
             let find = "SELECT 1 FROM jobs WHERE worker <> $1
@@ -175,7 +179,8 @@ impl Ledger {
     pub(crate) async fn may_be_called_back(&self, patience: Duration) -> Result<bool, Error> {
         self.transaction(move |database| {
             let now = database.now();
-            // If the clock was set back, a run does not wait until it has caught up.
+            // A submission in the future means that the clock was set back. The run does not wait
+            // until the clock has caught up.
             let find = "SELECT 1 FROM jobs j JOIN submissions s ON s.id = j.submission
                 WHERE j.state = 'unknown' AND s.token IS NOT NULL
                 AND s.sent_at > $1 AND s.sent_at <= $2 LIMIT 1";
@@ -186,8 +191,9 @@ impl Ledger {
     }
 }
 
-/// Makes the jobs that a worker is submitting unknown, or one of them. If a request may still be on
-/// its way, nobody can decide about its submission before the end of `hold_until`.
+/// Makes the jobs that a worker is submitting unknown, or only the job with this id. If a request
+/// may still be on its way, nobody can resolve its submission as not billed before `hold_until`:
+/// the job would be submitted twice.
 fn make_unknown(
     database: &mut Database,
     worker: i64,
@@ -210,7 +216,8 @@ fn make_unknown(
     Ok(())
 }
 
-/// Ends a worker, and frees its jobs. If it may still run, its submissions are held until then.
+/// Ends a worker, and frees its jobs. If its process may still run, its submissions are held until
+/// `hold_until`.
 fn end(
     database: &mut Database,
     worker: i64,

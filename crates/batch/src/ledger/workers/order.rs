@@ -1,5 +1,6 @@
-//! The order in which the ledger records the submissions of a run: that in which they start,
-//! whichever of them a thread continues first. Otherwise, a budget would pay for any of them.
+//! The order in which the ledger records the submissions of a run: the order in which the run
+//! starts the jobs, even if threads continue them in another one. Otherwise, it would be left to
+//! chance which jobs a budget pays for.
 
 use std::{
     collections::HashMap,
@@ -20,10 +21,10 @@ pub(crate) struct Order(Arc<Mutex<()>>);
 type Waiting = Pin<Box<dyn Future<Output = OwnedMutexGuard<()>> + Send>>;
 
 impl Order {
-    /// Returns the wait for the next place, which comes after all others.
+    /// Takes the next place, after all others, and returns the wait for it.
     fn next(&self) -> Waiting {
         let mut waiting = Box::pin(Arc::clone(&self.0).lock_owned());
-        // The mutex is fair: the first poll takes the place.
+        // The mutex is fair: the first poll takes the place in its queue.
         match waiting.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(place) => Box::pin(ready(place)),
             Poll::Pending => waiting,
@@ -41,7 +42,7 @@ impl Places {
     }
 }
 
-/// The place of a job. Those after it need not wait for it any more when this is dropped.
+/// The place of a job. When it is dropped, the jobs after it no longer wait for this job.
 pub(crate) struct Place {
     ledger: Ledger,
     job: i64,
@@ -60,7 +61,8 @@ impl Ledger {
         Place { ledger: self.clone(), job }
     }
 
-    /// Waits until it is the turn of a job, which stays its turn.
+    /// Waits until a job is first in the order. The job stays first until its submission is
+    /// recorded.
     pub(crate) async fn reach_place(&self, job: i64) {
         let waiting = self.0.places.lock().remove(&job);
         if let Some(waiting) = waiting {

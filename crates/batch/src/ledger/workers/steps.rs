@@ -1,4 +1,4 @@
-//! The steps of a job by its worker.
+//! The changes that a worker makes to a job that it has claimed.
 
 use std::time::SystemTime;
 
@@ -63,9 +63,9 @@ impl Ledger {
         time_of(self.0.clocks.milliseconds())
     }
 
-    /// Announces that the picture will be saved at `location`, where nothing exists. Returns
-    /// `false` if this is the location of another job: after a crash, its picture could be mistaken
-    /// for this job's.
+    /// Records that the picture will be saved at `location`, where no file exists. Returns `false`
+    /// if this is the location of another job: after a crash, the picture of the other job could be
+    /// mistaken for this job's.
     pub(crate) async fn set_ready(&self, job: &mut Claim, location: String) -> Result<bool, Error> {
         match self.change(job, Change::Ready { location }).await {
             Err(error) if is_taken(&error) => Ok(false),
@@ -81,9 +81,11 @@ pub(crate) enum Change {
     Ready {
         location: String,
     },
-    /// The picture and its description are durable. It may differ from what its request asked for.
+    /// The picture and its description are durable. The text says how the picture differs from the
+    /// request, if it does.
     Saved(SavedPicture, Option<String>),
-    /// The delivery is not a whole picture. The record says where its bytes are, if some arrived.
+    /// The file that arrived is damaged or incomplete. `location` is where its bytes are, if some
+    /// arrived.
     Damaged {
         reason: String,
         location: Option<String>,

@@ -11,7 +11,8 @@ use imagekiln::{Billing, ErrorKind as Kind, Outcomes, journal::Intent};
 use super::{LONGEST_PAUSE, LOST, Stored};
 use crate::{Error, Ledger, ledger::database::clocks::milliseconds};
 
-/// How long after lost responses the pauses continue to grow when more are lost, in milliseconds.
+/// If responses are lost again within this time after an outage, in milliseconds, the pauses do not
+/// start small again but continue to grow.
 const RELAPSE: i64 = milliseconds(Outcomes::RELAPSE);
 
 /// What a process knows about outages.
@@ -24,12 +25,12 @@ pub(in crate::ledger) struct Known {
 }
 
 impl Ledger {
-    /// Notes that the submission finds out whether an outage has ended.
+    /// Notes that the submission is a probe: it tests whether an outage has ended.
     pub(in crate::ledger) fn probes(&self, intent: &Intent) {
         self.known_outcomes().probes.insert(intent.id().to_owned());
     }
 
-    /// Notes how a submission ended.
+    /// Notes how a submission ended, which may begin, prolong or end an outage.
     pub(in crate::ledger) async fn note_end(
         &self,
         intent: &Intent,
@@ -63,7 +64,8 @@ impl Ledger {
         if is_probe { self.end_probe(intent, is_accepted).await } else { Ok(()) }
     }
 
-    /// Begins an outage of an operation, or the next pause of one. The empty name stands for all.
+    /// Begins an outage of an operation, or the next pause of a known outage. The empty name stands
+    /// for all operations.
     async fn hold(
         &self,
         intent: &Intent,
@@ -80,7 +82,8 @@ impl Ledger {
                 let known = known?.pop();
                 let open = known.as_ref().filter(|known| known.until.is_some());
                 if open.is_some_and(|open| open.probe.as_ref() != Some(&intent)) {
-                    // It was in flight when the outage began.
+                    // The submission was in flight when the outage began, so its failure is nothing
+                    // new.
                     return Ok(None);
                 }
                 let relapse = known.as_ref().filter(|known| {
@@ -113,8 +116,8 @@ impl Ledger {
         Ok(())
     }
 
-    /// Ends the outages that the probe was for, if the service accepted it. Otherwise, another
-    /// submission may take its place, unless its failure has begun the next pause.
+    /// Ends the outages that the probe tested, if the service accepted it. Otherwise, another
+    /// submission becomes the probe, unless the failure of this one has begun the next pause.
     async fn end_probe(&self, intent: &Intent, is_accepted: bool) -> Result<(), Error> {
         let intent = intent.id().to_owned();
         let ended = self
@@ -142,20 +145,21 @@ impl Ledger {
 pub(crate) fn refuses_others(error: &imagekiln::Error) -> bool {
     let is_refusal = match error.kind() {
         Kind::Auth | Kind::Payment | Kind::RateLimited | Kind::Network => true,
-        // Other status codes, such as 404 or 407, are more likely about the settings.
+        // 400 and 413 are about the request. Other status codes, such as 404 or 407, are more
+        // likely about the settings, which all requests share.
         Kind::Service => !matches!(error.status(), Some(400 | 413)),
         _ => false,
     };
     is_refusal && error.billing() == Billing::NotBilled
 }
 
-/// Whether a refusal may be about the operation: a project may have access to some of them only
-/// (403), and a service may not have all (404).
+/// Whether a refusal may be about the operation: a project may have access to only some operations
+/// (403), and a service may not offer all of them (404).
 fn is_of_operation(error: &imagekiln::Error) -> bool {
     error.status() == Some(403) || error.kind() == Kind::Service && !error.is_transient()
 }
 
-/// Returns the pause after so many others, in milliseconds.
+/// Returns the pause that follows this many others, in milliseconds.
 fn pause_after(pauses: i64) -> i64 {
     let mut backoff = Outcomes::pauses();
     let last = (0..=pauses.clamp(0, 32)).map(|_| backoff.pause()).last().unwrap_or_default();

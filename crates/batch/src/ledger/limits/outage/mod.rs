@@ -1,8 +1,10 @@
-//! Outages of the service. All processes of a ledger stop submitting at once, and one submission
-//! after a pause finds out for all of them whether the service accepts submissions again.
+//! Outages of the service. During an outage, all processes of a ledger stop submitting. After a
+//! pause, one submission, the probe, tests for all of them whether the service accepts submissions
+//! again. If responses are lost, the service may bill every submission, so the ledger risks one
+//! submission per pause instead of one per job.
 //!
-//! A refusal of all submissions, for example because no credits are left, is an outage, too. If the
-//! refusal may be about the model, it is an outage of its operation.
+//! A refusal of all submissions, for example because no credits are left, is an outage, too. A
+//! refusal that may be about the model is an outage of its operation only.
 
 mod ends;
 
@@ -31,14 +33,15 @@ use crate::{
 /// was set back.
 const LONGEST_PAUSE: i64 = 24 * 3_600_000;
 
-/// When another submission takes the place of one whose process may have ended, in milliseconds.
+/// After this time in milliseconds, another submission becomes the probe, because the process of
+/// the first one may have ended.
 const LONGEST_PROBE: i64 = milliseconds(Outcomes::LONGEST_PAUSE);
 
 /// The kind of an outage in which responses are lost.
 const LOST: Kind = Kind::Outage;
 
 /// Why a ledger submits nothing, or nothing of an operation, from
-/// [`Limits::outages`](crate::Limits::outages). `Display` says it in one line.
+/// [`Limits::outages`](crate::Limits::outages). `Display` describes the outage in one line.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Outage {
@@ -48,8 +51,8 @@ pub struct Outage {
     pub since: SystemTime,
     /// How long it has lasted.
     pub lasted: Duration,
-    /// How long it is until one submission finds out whether it has ended. 0 if the next one does,
-    /// or if one is doing it.
+    /// How long it is until a submission tests whether the outage has ended. 0 if the next
+    /// submission is the test, or if the test is in flight.
     pub wait: Duration,
     /// The number of pauses so far.
     pub pauses: u64,
@@ -139,8 +142,8 @@ impl Stored {
     }
 }
 
-/// Returns the scopes in which nothing may be submitted, or only one job, which finds out whether
-/// an outage has ended. The latter have the value `true`.
+/// Returns the scopes that an outage holds back. The value is `true` if the pause is over and one
+/// job may be submitted as a probe, and `false` if no job may be submitted.
 pub(super) fn held_scopes(database: &mut Database) -> Result<Vec<(Scope, bool)>, Error> {
     let now = database.now();
     let open = Stored::read(database, "until IS NOT NULL", [])?;
@@ -161,8 +164,8 @@ pub(super) fn find(
 /// The condition of the outages that hold back an operation, the first value.
 pub(super) const OF_OPERATION: &str = "until IS NOT NULL AND operation IN ('', $1)";
 
-/// Decides whether a submission may start. Returns whether it finds out if an outage has ended, or
-/// the outage that holds it back.
+/// Decides whether a submission may start. Returns whether the submission is a probe, or the outage
+/// that holds it back.
 pub(in crate::ledger) fn enter(
     database: &mut Database,
     intent: &Intent,
@@ -184,7 +187,7 @@ pub(in crate::ledger) fn enter(
     Ok(Ok(true))
 }
 
-/// Lets another submission take the place of a probe whose worker has ended.
+/// Lets another submission become the probe, if the worker of the first one has ended.
 pub(in crate::ledger) fn replace_probe(database: &mut Database, worker: i64) -> Result<(), Error> {
     let replace = "UPDATE outages SET until = $1, probe = NULL WHERE until IS NOT NULL
         AND probe IN (SELECT intent_id FROM submissions WHERE worker = $2)";
@@ -202,8 +205,8 @@ pub(in crate::ledger) fn found(database: &mut Database) -> Result<(), Error> {
 }
 
 impl Ledger {
-    /// Returns the outages that hold back queued jobs of this worker. If it is time for the probe,
-    /// nothing but a limit can keep the worker from sending it.
+    /// Returns the outages that hold back queued jobs that this worker could claim. Outages whose
+    /// pause is over are left out: the worker can send the probe, unless a limit forbids it.
     pub(crate) async fn outages_of_jobs(&self, worker: i64) -> Result<Vec<Outage>, Error> {
         self.transaction(move |database| {
             let now = database.now();
@@ -218,7 +221,8 @@ impl Ledger {
         .await
     }
 
-    /// Lets one submission find out now whether an outage has ended. The next pauses are short.
+    /// Ends the pause of an outage: the next submission tests whether the outage has ended. If it
+    /// has not, the pauses start short again.
     pub(super) async fn end_pause(&self, scope: &Scope) -> Result<(), Error> {
         match scope {
             Scope::Ledger | Scope::Operation(_) => {
@@ -228,7 +232,7 @@ impl Ledger {
         }
     }
 
-    /// Does the same after refusals, because a new run may have another key.
+    /// Ends the pauses after refusals, because a new run may have another key.
     pub(crate) async fn end_pause_of_refusals(&self) -> Result<(), Error> {
         self.end_pause_if("kind <> $2", LOST.as_str()).await
     }
