@@ -17,18 +17,19 @@ use crate::{
     ledger::{Claim, Limit, Named},
 };
 
-/// When a job is looked at again that another call continues, or that other jobs hold back.
+/// When the queue should deliver a job again that another call is continuing, or that other jobs
+/// hold back.
 const SOON: Duration = Duration::from_secs(1);
 
-/// When a job is looked at again at the earliest that an outage holds back: another job may be
-/// finding out whether the outage has ended.
+/// The shortest time after which the queue should deliver a job again that an outage holds back:
+/// another job may be testing whether the outage has ended.
 const PROBE: Duration = Duration::from_secs(5);
 
-/// When a job is looked at again whose task was not final after ten minutes, that the service did
-/// not find or refused, that waits for a webhook, or that a person holds back.
+/// When the queue should deliver a job again whose task was not final after ten minutes or was not
+/// found, that the service refused, that waits for a webhook, or that a person holds back.
 const LATER: Duration = Duration::from_secs(30);
 
-/// When a job is looked at again about which a person decides.
+/// When the queue should deliver a job again about which a person has to decide.
 const DECISION: Duration = Duration::from_secs(60);
 
 /// Continues the jobs of a ledger one by one, from [`Batch::dispatcher`]: for programs whose jobs
@@ -88,14 +89,15 @@ pub struct Dispatcher(Arc<Shared>);
 pub enum Advanced {
     /// The job has ended: no call continues it, unless a person opens it again.
     Ended(Box<JobStatus>),
-    /// The job should be looked at again after this time.
+    /// The job has not ended. Deliver its name again after this time.
     Later(Duration),
 }
 
 impl Batch {
-    /// Adds the [jobs](Self::jobs) to the ledger, and returns a dispatcher, which continues those
-    /// that a queue of the program delivers. It uses the settings of the batch, but the queue
-    /// decides how many jobs run at the same time in this process, and when they stop.
+    /// Adds the [jobs](Self::jobs) to the ledger, and returns a dispatcher, which continues the
+    /// jobs that a queue of the program delivers. The dispatcher uses the settings of the batch,
+    /// but the queue decides how many jobs run at the same time in this process, and when they
+    /// stop.
     ///
     /// # Errors
     ///
@@ -104,7 +106,8 @@ impl Batch {
     ///   [`wait_for_jobs`](Self::wait_for_jobs) or [`archive_after`](Self::archive_after).
     ///   Nothing was changed.
     /// - [`Job`](ErrorKind::Job): a job could not be added.
-    /// - [`Foreign`](ErrorKind::Foreign): the ledger may not know everything that was paid for.
+    /// - [`Foreign`](ErrorKind::Foreign): pictures may have been paid for that the ledger does not
+    ///   know.
     /// - [`Elsewhere`](ErrorKind::Elsewhere): the ledger belongs to another service. Nothing was
     ///   changed.
     /// - [`File`](ErrorKind::File), [`Ledger`](ErrorKind::Ledger): the output directory or the
@@ -155,8 +158,9 @@ impl Dispatcher {
     /// - A wait for a slot or for the task ends at once.
     /// - Nothing is submitted if the submission had not begun.
     ///
-    /// If another call of this process continues the job, this one waits for it for up to a second,
-    /// because a call that was dropped usually gives the job back within milliseconds.
+    /// If another call of this process is continuing the job, this call waits for the other one for
+    /// up to a second, because a call that was dropped usually gives its job back within
+    /// milliseconds.
     ///
     /// The time of `Later` is
     ///
@@ -193,8 +197,8 @@ impl Dispatcher {
     }
 
     /// Waits until the calls that were dropped have given back their jobs, and ends the worker.
-    /// Without this call, the end of the runtime may interrupt submissions in flight. Then their
-    /// jobs wait until the lease has expired, and become [`Unknown`](JobState::Unknown).
+    /// Without this call, the end of the runtime may interrupt submissions in flight. Their jobs
+    /// then wait until the lease has expired, and become [`Unknown`](JobState::Unknown).
     ///
     /// # Errors
     ///
@@ -218,12 +222,13 @@ impl fmt::Debug for Dispatcher {
     }
 }
 
-/// What the calls of a dispatcher share. The steps in flight keep it.
+/// What the calls of a dispatcher share. Steps in flight keep it alive after their call was
+/// dropped.
 struct Shared {
     engine: Arc<Engine>,
     /// Ends when this is dropped.
     _renewals: JoinSet<Infallible>,
-    /// The names of the jobs that calls continue, or have not given back yet.
+    /// The names of the jobs that calls are continuing, or have not given back yet.
     running: watch::Sender<HashSet<String>>,
 }
 
@@ -242,7 +247,8 @@ impl Drop for Turn {
 }
 
 impl Shared {
-    /// Waits a moment for the call that continues the job with this name.
+    /// Returns the right to continue the job with this name, or `None` if another call has had it
+    /// for a second.
     async fn turn(self: &Arc<Self>, name: &str) -> Option<Turn> {
         let mut running = self.running.subscribe();
         let turn = async {
@@ -317,7 +323,7 @@ impl Turn {
             End::Limit(reached) => (Ok(()), after(&reached.limit)),
             End::Left => (Ok(()), LATER),
             End::Refused(error) => (Ok(()), error.retry_after().unwrap_or(LATER)),
-            // The next claim fails, too.
+            // The next claim fails, too, and the dispatcher then continues as a new worker.
             End::Stop(error) if error.kind() == ErrorKind::Lease => (Ok(()), SOON),
             End::Stop(error) => (Err(error), LATER),
         };
@@ -327,8 +333,8 @@ impl Turn {
 }
 
 impl Worker {
-    /// Waits for the slot of a queued job. Gives up after a while, because another process may have
-    /// slots.
+    /// Waits for a slot for a queued job. Gives up after a while, because another process may have
+    /// free slots.
     async fn slot(&self, job: &Claim) -> Result<Option<Slot>, End> {
         if job.status.state != JobState::Queued {
             return Ok(None);
@@ -341,7 +347,7 @@ impl Worker {
     }
 }
 
-/// Returns when a job is looked at again that this limit does not allow.
+/// Returns when the queue should deliver a job again that this limit does not allow.
 fn after(limit: &Limit) -> Duration {
     match limit {
         Limit::Outage(outage) => outage.wait.clamp(PROBE, DECISION),

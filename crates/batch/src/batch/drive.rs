@@ -34,7 +34,8 @@ impl Batch {
             if !lost_a_lease || *stopped.borrow() {
                 return Ok(());
             }
-            // A response may have arrived since the ledger was last read.
+            // Run again: retiring the worker may have recorded a response whose job can now
+            // continue.
         }
     }
 
@@ -58,7 +59,7 @@ impl Batch {
         }
     }
 
-    /// Returns what the run returns. Tells it to stop when the signal arrives.
+    /// Waits for the run, and returns its outcome. When the signal arrives, tells the run to stop.
     async fn wait_for_run(
         &mut self,
         run: impl Future<Output = Result<bool, Error>>,

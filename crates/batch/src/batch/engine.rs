@@ -25,7 +25,7 @@ pub(super) struct Engine {
     pub(super) worker: Arc<Worker>,
     fleet: Fleet,
     lease: watch::Sender<Lease>,
-    /// The number of claims. Held while the worker is registered again.
+    /// The number of claims so far. The lock is held while the worker is registered again.
     claims: Mutex<i64>,
     /// Held during a renewal.
     renewing: Mutex<()>,
@@ -40,7 +40,7 @@ pub(super) struct Lease {
 }
 
 impl Engine {
-    /// Registers the worker. The fleet retires it.
+    /// Registers the worker, and adds its number to the fleet, which retires it later.
     pub(super) async fn start(worker: Worker, fleet: Fleet) -> Result<Self, Error> {
         let lease = watch::Sender::new(register(&worker, &fleet).await?);
         let (claims, renewing) = (Mutex::default(), Mutex::default());
@@ -66,7 +66,7 @@ impl Engine {
         self.lease.subscribe()
     }
 
-    /// Notes that others may have the jobs of the worker with this number.
+    /// Notes that other workers may have taken over the jobs of the worker with this number.
     pub(super) fn lost(&self, worker: i64) {
         self.lease.send_if_modified(|lease| {
             let is_new = lease.worker == worker && !lease.is_lost;
@@ -76,7 +76,8 @@ impl Engine {
     }
 
     /// Renews the lease, and takes over the jobs of workers whose leases expired. Never returns. A
-    /// run does it in its own task, so that nothing has the ledger open when the run is dropped.
+    /// run polls this future itself instead of spawning a task, so that nothing keeps the ledger
+    /// open after the run is dropped.
     pub(super) async fn renew(&self) -> Infallible {
         let Worker { ledger, settings, .. } = &*self.worker;
         loop {
@@ -100,13 +101,13 @@ impl Engine {
         }
     }
 
-    /// Waits for a renewal that has begun. None begins while the caller has the guard. One that is
-    /// interrupted would keep the ledger open for a moment.
+    /// Waits for a renewal that has begun, and prevents the next one while the caller holds the
+    /// guard. An interrupted renewal would keep the ledger open for a moment.
     pub(super) async fn renewed(&self) -> MutexGuard<'_, ()> {
         self.renewing.lock().await
     }
 
-    /// Ends the workers that this one was.
+    /// Ends this worker, under all numbers that it has had.
     pub(super) async fn retire(&self) -> Result<(), Error> {
         let Worker { client, ledger, unrecorded, .. } = &*self.worker;
         self.fleet.retire(client, ledger, unrecorded).await
@@ -128,8 +129,8 @@ impl Fleet {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(worker);
     }
 
-    /// Retires all workers. Waits for their submissions first, so that the state of every job is
-    /// settled.
+    /// Retires all workers. First waits for their submissions in flight, so that the ledger knows
+    /// the outcome of each.
     pub(super) async fn retire(
         &self,
         client: &Client,

@@ -31,8 +31,8 @@ use crate::{
 /// How long a run waits for the submissions of an earlier run that was dropped.
 const LONGEST_SUBMISSION: Duration = Duration::from_secs(600);
 
-/// The default of the maximum number of active jobs. The client finds out how many of their tasks
-/// the service allows.
+/// The default of the maximum number of active jobs. It can be high, because the client adapts to
+/// the number of tasks that the service allows.
 const MAX_ACTIVE: usize = 256;
 
 type Signal = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -102,8 +102,8 @@ impl Batch {
     /// # Errors
     ///
     /// Kind [`Client`](ErrorKind::Client): a setting of the client is missing or invalid, or the
-    /// client has another journal. The ledger also records the submissions of the program that are
-    /// no jobs.
+    /// client has another journal. The ledger must be the journal of the client; it also records
+    /// submissions of the program that do not belong to a job.
     pub fn open(client: ClientBuilder, ledger: Ledger) -> Result<Self, Error> {
         if client.has_journal() {
             let message = "the client of a batch has a journal; leave it out, because the ledger \
@@ -161,13 +161,14 @@ impl Batch {
     /// Sets how many credits all submissions in the ledger may cost, including those of earlier
     /// runs and of other workers: a finite number, 0 or more. There is no limit by default.
     ///
-    /// A job is submitted if its price and all earlier costs fit into the budget. Its price is the
-    /// highest cost of its operation in the ledger, or a price per megapixel that was set; see
-    /// [`Prices`](crate::Prices). A submission without a known cost, for example of an
-    /// [`Unknown`](crate::JobState::Unknown) job, counts with its price. If no price is known, the
-    /// first job of an operation is submitted alone; [`price`](Self::price) and
-    /// [`Limits::set_price`](crate::Limits::set_price) set one. If a job does not fit, smaller ones
-    /// after it may.
+    /// The worker submits a job if its price and all earlier costs fit into the budget. The price
+    /// of a job is the highest cost of its operation in the ledger, or a price per megapixel that
+    /// was set; see [`Prices`](crate::Prices). A submission without a known cost, for example of an
+    /// [`Unknown`](crate::JobState::Unknown) job, counts with its price, because it may have been
+    /// billed. If no price is known, the worker submits the first job of an operation alone and
+    /// waits for its cost; [`price`](Self::price) and
+    /// [`Limits::set_price`](crate::Limits::set_price) set a price. If a job does not fit, smaller
+    /// jobs after it may.
     ///
     /// The costs exceed the budget if
     ///
@@ -201,9 +202,9 @@ impl Batch {
     /// Sets how long other workers wait for a worker that does not respond before they take over
     /// its jobs. The default is 30 seconds; the minimum is 1 second.
     ///
-    /// A worker renews its lease three times as often. If its lease has expired, it submits nothing
-    /// until it has renewed the lease. If another worker has taken over its jobs, it can no
-    /// longer change them, and continues as a new worker.
+    /// A worker renews its lease three times within this time. If the lease has expired, the worker
+    /// submits nothing until it has renewed the lease. If another worker has taken over its jobs,
+    /// it can no longer change them, and continues as a new worker.
     pub fn lease(mut self, lease: Duration) -> Self {
         self.settings.lease = lease.max(Duration::from_secs(1));
         self
@@ -220,26 +221,26 @@ impl Batch {
     }
 
     /// Makes runs [archive](crate::Jobs::archive) jobs that ended at least `age` ago: at the start,
-    /// and every minute. By default, they stay in the ledger. The report of a run does not count
-    /// them.
+    /// and every minute. By default, jobs that ended stay in the ledger. The report of a run does
+    /// not count archived jobs.
     pub fn archive_after(mut self, age: Duration) -> Self {
         self.settings.archive_after = Some(age);
         self
     }
 
-    /// Says that the service is a simulator that ends with the process, whatever its URL is. Its
-    /// ledger refuses batches of other services, and a ledger of a service refuses this batch; see
-    /// [`Elsewhere`](ErrorKind::Elsewhere).
+    /// Declares that the service is a simulator that ends with the process, whatever its URL is.
+    /// The ledger then refuses batches for other services, and a ledger of a real service refuses
+    /// this batch; see [`Elsewhere`](ErrorKind::Elsewhere).
     #[doc(hidden)]
     pub fn simulated(mut self) -> Self {
         self.settings.is_simulated = true;
         self
     }
 
-    /// Makes the next run submit jobs although the ledger may not know everything that was paid
-    /// for; see [`Foreign`](ErrorKind::Foreign). Jobs that another ledger has paid for are paid for
-    /// again. Jobs whose responses were lost become [`Unknown`](crate::JobState::Unknown), if the
-    /// acceptance log has their submissions.
+    /// Makes the next run submit jobs although pictures may have been paid for that the ledger does
+    /// not know; see [`Foreign`](ErrorKind::Foreign). The run pays again for jobs that another
+    /// ledger has paid for. Jobs whose responses were lost become
+    /// [`Unknown`](crate::JobState::Unknown) if the acceptance log contains their submissions.
     pub fn pay_again(mut self) -> Self {
         self.pays_again = true;
         self
@@ -252,11 +253,11 @@ impl Batch {
         self
     }
 
-    /// Sets a function to call with the new status of a job, after it was written to the ledger. It
-    /// must not block: to do more, it sends a copy to a channel.
+    /// Sets a function to call with the new status of a job, after it was written to the ledger.
+    /// The function must not block: for slow work, send a copy of the status to a channel.
     ///
-    /// It is not called for [`Submitting`](crate::JobState::Submitting), or for changes by other
-    /// workers.
+    /// The function is not called for [`Submitting`](crate::JobState::Submitting), or for changes
+    /// by other workers.
     pub fn on_change(mut self, call: impl Fn(&JobStatus) + Send + Sync + 'static) -> Self {
         self.on_change = Arc::new(call);
         self
@@ -275,10 +276,10 @@ impl Batch {
     /// Adds the [jobs](Self::jobs) to the ledger, runs until no job of the ledger can continue, and
     /// returns the report on the whole ledger.
     ///
-    /// Call it again, with this batch or in the next process with the same ledger, to continue. The
-    /// jobs that were paid for come first. [`Queued`](crate::JobState::Queued) jobs are left only
-    /// if the budget does not allow them. [`Submitted`](crate::JobState::Submitted) jobs are left
-    /// if their tasks were not final after ten minutes, or if the service did not find them.
+    /// To continue, call this method again, with this batch or in the next process with the same
+    /// ledger. Jobs that are paid for come first. [`Queued`](crate::JobState::Queued) jobs are left
+    /// only if the budget does not allow them. [`Submitted`](crate::JobState::Submitted) jobs are
+    /// left if their tasks were not final after ten minutes, or if the service did not find them.
     ///
     /// If other workers share the ledger, this worker also waits for their jobs, and continues them
     /// if those workers stop responding.
@@ -294,11 +295,12 @@ impl Batch {
     ///
     /// - [`Job`](ErrorKind::Job): a job could not be added. Nothing was sent.
     /// - [`Outage`](ErrorKind::Outage): the service has accepted no submission for three hours, or
-    ///   refused money or rights before it accepted any of this run. The jobs stay queued.
+    ///   it refused the first submissions of this run for a permanent reason, such as missing
+    ///   credits or a wrong key. The jobs stay queued.
     /// - [`Client`](ErrorKind::Client): a picture could not be fetched or saved. Its job keeps its
     ///   state, with the reason.
-    /// - [`Foreign`](ErrorKind::Foreign): the ledger may not know everything that was paid for.
-    ///   Only jobs that were submitted before were continued.
+    /// - [`Foreign`](ErrorKind::Foreign): pictures may have been paid for that the ledger does not
+    ///   know. Only jobs that were submitted before were continued.
     /// - [`Elsewhere`](ErrorKind::Elsewhere): the ledger belongs to another service. Nothing was
     ///   sent.
     /// - [`State`](ErrorKind::State): the [budget](Self::budget) or the [price](Self::price) is
@@ -309,7 +311,7 @@ impl Batch {
         if !self.jobs.is_empty()
             && let Err(error) = self.add_jobs().await
         {
-            // The tasks of an earlier run that the ledger has not recorded.
+            // The error also contains the tasks of an earlier run that the ledger has not recorded.
             let retired = self.retire().await;
             return self.unrecorded.add_to(first(Err(error), retired));
         }
@@ -318,10 +320,10 @@ impl Batch {
             own => own.and(self.settings.limits.check()),
         };
         let output = self.open_output().await?;
-        // The run reports a ledger that cannot be read.
+        // If the ledger cannot be read, the run returns the error.
         self.client.add_durations(self.ledger.durations().await.unwrap_or_default());
-        // A ledger that fails now may not have recorded tasks of an earlier run, which the error
-        // must contain.
+        // If the check fails, the run submits nothing, but continues: the ledger may not have
+        // recorded tasks of an earlier run, which the error must contain.
         let checked = match own {
             Ok(()) => self.ledger.check_output(&output).await,
             failed => failed,
@@ -339,8 +341,8 @@ impl Batch {
         self.ledger.reports().jobs().await
     }
 
-    /// Makes the ledger that of the service of this batch, if no batch has run on it. A run does
-    /// the same at its start; a program can do it before it adds jobs to the ledger.
+    /// Binds the ledger to the service of this batch, if no batch has run on it. A run does this at
+    /// its start; a program can do it earlier, before it adds jobs to the ledger.
     ///
     /// # Errors
     ///
@@ -348,7 +350,7 @@ impl Batch {
     /// - [`Ledger`](ErrorKind::Ledger): the ledger failed.
     #[doc(hidden)]
     pub fn check_service(&self) -> impl Future<Output = Result<(), Error>> + Send {
-        // Without the signal of the batch, which threads cannot share.
+        // The future does not borrow the whole batch, because threads cannot share its signal.
         let Self { ledger, client, settings: Settings { is_simulated, .. }, .. } = self;
         ledger.belong_to(client, *is_simulated)
     }
@@ -358,7 +360,8 @@ impl Batch {
         self.ledger.jobs().add(self.jobs.iter().cloned()).await
     }
 
-    /// Opens the output. If a person decided so, the ledger may pay for its pictures.
+    /// Opens the output. After [`pay_again`](Self::pay_again), allows the ledger to pay for its
+    /// pictures.
     async fn open_output(&mut self) -> Result<Output, Error> {
         let output = Output::open(&OutputTarget::new(self.output.clone())?).await?;
         if std::mem::take(&mut self.pays_again) {

@@ -1,4 +1,4 @@
-//! Returns a task that a person found to its job.
+//! Connects a task that a person found with the job whose response was lost.
 
 use imagekiln::{TaskStatus, journal::Step};
 
@@ -10,9 +10,9 @@ impl Batch {
     /// the next run waits for the picture. A person may have found the id in the usage that the
     /// service reports, or in [`Error::tasks`].
     ///
-    /// The job is [`Unknown`](crate::JobState::Unknown), or a person
-    /// [resolved](crate::Jobs::resolve) it in the meantime, and it was not submitted again. The
-    /// task is polled first, at the base URL of the operation.
+    /// The job must be [`Unknown`](crate::JobState::Unknown), or a person has
+    /// [resolved](crate::Jobs::resolve) it in the meantime and it was not submitted again. This
+    /// method first polls the task, at the base URL of the operation, to make sure that it exists.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! The room of a worker for submissions, and their turn at the service.
+//! The number of jobs that a worker may have active, and its wait for the next slot of the client.
 
 use std::{future, pin::Pin, time::Duration};
 
@@ -8,11 +8,12 @@ use tokio::time::{self, Instant};
 /// The number of active jobs after an outage of the service.
 const AFTER_OUTAGE: usize = 8;
 
-/// The time in which another worker may free slots.
+/// The time after which the room grows again, because other workers may have finished jobs.
 const SLOT_PAUSE: Duration = Duration::from_millis(200);
 
-/// The number of jobs that a worker may have active. The maximum is that of all workers, so the
-/// number shrinks if the ledger refuses a job, and grows faster and faster while it does not.
+/// The number of jobs that a worker may have active. The maximum is shared by all workers of the
+/// ledger, so the number shrinks if the ledger refuses a job, and grows faster and faster while it
+/// does not.
 #[derive(Debug)]
 pub(super) struct Room {
     most: usize,
@@ -30,21 +31,21 @@ impl Room {
         self.jobs
     }
 
-    /// The ledger refused a job while so many others were active.
+    /// Notes that the ledger refused a job while this many others were active.
     pub(super) fn refused(&mut self, active: usize) {
         self.jobs = active.min(self.most);
         self.growth = 1;
         self.grows_at = Some(Instant::now() + SLOT_PAUSE);
     }
 
-    /// The service does not accept submissions. Afterwards, each job that it accepts and that ends
-    /// makes room for another one.
+    /// Notes that the service does not accept submissions. After the outage, the worker starts with
+    /// few jobs, and each job that ends makes room for one more.
     pub(super) fn outage(&mut self) {
         self.jobs = self.jobs.min(AFTER_OUTAGE);
         self.grows_at = None;
     }
 
-    /// A job has ended whose submission was accepted.
+    /// Notes that a job has ended whose submission was accepted.
     pub(super) fn ended(&mut self) {
         if self.grows_at.is_none() {
             self.jobs = (self.jobs + 1).min(self.most);
@@ -82,7 +83,7 @@ impl Turn {
         slot
     }
 
-    /// Leaves the slot to others.
+    /// Stops waiting, and leaves the slot to others.
     pub(super) fn give_up(&mut self) {
         self.0 = None;
     }

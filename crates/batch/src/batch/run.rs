@@ -27,12 +27,13 @@ use crate::{
     ledger::{Claim, Claimed, Demand, Order},
 };
 
-/// The minimum and the maximum number of queued jobs to claim at once: not every job should cost a
-/// transaction, and others should not wait for a busy worker.
+/// The minimum and the maximum number of queued jobs to claim at once. Claiming several jobs saves
+/// transactions. Claiming too many would make jobs wait for a busy worker while others are idle.
 const CLAIMS: usize = 8;
 const MOST_CLAIMS: usize = 32;
 
-/// How many deliveries in a row are damaged before the run pays for no more pictures.
+/// After this many damaged pictures in a row, the run submits no more jobs: the next pictures would
+/// probably be damaged, too, and would be paid for in vain.
 const MOST_DAMAGED: u32 = 5;
 
 /// How often a worker looks for jobs that other processes added or gave back.
@@ -53,10 +54,11 @@ pub(super) struct Run {
     may_have_queued: bool,
     /// Whether a limit may have held back queued jobs.
     is_limited: bool,
-    /// Whether no other worker had jobs when this one looked for jobs the last time.
+    /// Whether no worker had any jobs when this one began its last look for jobs, so that nobody
+    /// can have given back a job since.
     has_looked_alone: bool,
-    /// The operations and groups whose jobs a budget does not allow until another job ends, from
-    /// how many pixels on, and why.
+    /// The operations and groups whose jobs a budget does not allow until another job ends: the
+    /// number of pixels from which on it does not, and the reason.
     blocked: HashMap<Scope, (u64, String)>,
     /// The number of jobs that ended.
     ended: u64,
@@ -131,7 +133,8 @@ impl Run {
                 Err(error) => self.stop_by(error),
             }
         }
-        // The budget of the run is not in the ledger.
+        // The ledger does not contain the budget of the run, so it cannot explain why these jobs
+        // are held.
         for (scope, (pixels, reason)) in self.blocked {
             self.worker.ledger.explain_held(self.number, scope, pixels, reason).await?;
         }
@@ -141,10 +144,11 @@ impl Run {
     /// Starts jobs, and waits until something happens. Returns whether the worker is done.
     async fn step(&mut self, looks: &mut Interval) -> Result<bool, Error> {
         self.start_jobs().await?;
-        // No job needs it.
+        // No job needs the slot.
         self.slot = None;
         if self.active.is_empty() && self.is_done().await? {
-            // Nobody gives back jobs any more.
+            // From here on, no task returns jobs to the queue. The run ends if one more look finds
+            // none.
             if self.has_looked_alone || self.is_ending() {
                 return Ok(true);
             }
@@ -179,7 +183,7 @@ impl Run {
         self.has_looked_alone = false;
     }
 
-    /// Submits no more jobs. The first error is that of the run.
+    /// Submits no more jobs. The run returns the first error.
     fn stop_by(&mut self, error: Error) {
         tracing::warn!(error = error.chain(), "no more jobs are submitted");
         self.stopped_by.get_or_insert(error);
@@ -230,7 +234,7 @@ impl Run {
                 self.start(job, slot);
             }
             let free = most - self.active.len();
-            // Those that this worker has come first.
+            // Start with the jobs that this worker has already claimed.
             let wants_queued =
                 self.may_have_queued && self.may_submit() && self.waiting().is_none();
             if free == 0 || self.is_ending() || !(self.may_have_paid || wants_queued) {
@@ -251,7 +255,7 @@ impl Run {
         });
     }
 
-    /// Returns the index of the next job. Those that are paid for come first, and need no slot.
+    /// Returns the index of the next job. Jobs that are paid for come first, and need no slot.
     fn next(&self) -> Option<usize> {
         let paid = self.queue.iter().position(|job| job.status.state != JobState::Queued);
         let may_start = self.slot.is_some() && self.has_room();
@@ -310,7 +314,8 @@ impl Run {
         }
         let submits = self.worker.settings.submits;
         let waits = self.worker.settings.waits_for_jobs && submits;
-        // In this order: a webhook turns an unknown job into one that can be claimed.
+        // The order matters. A webhook can turn an unknown job, which the first query looks for,
+        // into a job that can be claimed, which the second query looks for.
         Ok(self.waiting().is_none()
             && !waits
             && !self.worker.expects_callbacks().await?
@@ -326,7 +331,7 @@ impl Run {
         if job.status.state == JobState::Saved {
             self.damaged = 0;
         }
-        // The task of an earlier run says nothing about the key of this one.
+        // A task that an earlier run submitted does not prove that the key of this run is accepted.
         if was_queued && job.status.task_id.is_some() {
             self.accepted.insert(job.status.operation.clone());
             self.room.ended();

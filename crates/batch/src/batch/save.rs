@@ -26,18 +26,19 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(16);
 /// The number of attempts to save a damaged picture.
 const DAMAGED_ATTEMPTS: u32 = 2;
 
-/// The number of names for a picture, if others are taken.
+/// The number of names that are tried for a picture, because other files may have them.
 const MAX_NAMES: u32 = 5;
 
-/// The output and the key of a picture. The ledger contains them as one text.
+/// The output and the key of a picture. The ledger stores both as one text.
 struct PictureLocation {
     output: Output,
     key: String,
 }
 
 impl Worker {
-    /// Whether a run was interrupted after it saved the picture and before it recorded that. No
-    /// picture had this location when the job became ready, and pictures are saved atomically.
+    /// Whether an earlier run was interrupted after it had saved the picture and before it had
+    /// recorded that. If so, records it now. The file at the location is this job's picture:
+    /// nothing was there when the job became ready, and pictures are saved atomically.
     pub(super) async fn was_saved(&self, job: &mut Claim) -> Result<bool, Error> {
         let Some(location) = self.announced(job)? else { return Ok(false) };
         let Some(saved) = location.output.find(&location.key).await? else { return Ok(false) };
@@ -65,8 +66,9 @@ impl Worker {
         Ok(())
     }
 
-    /// Announces the location of the picture before it saves it there. Takes another one if a job
-    /// has announced it already, or if something else is there.
+    /// Records the location of the picture, and then saves the picture there. The next run can then
+    /// find the picture if this one is interrupted in between. Uses another location if another job
+    /// has recorded this one, or if something is there.
     async fn try_save(&self, job: &mut Claim, picture: &Picture) -> Result<(), SaveError> {
         let announced = self.announced(job)?;
         let (mut is_announced, mut download) = (announced.is_some(), None);
@@ -92,7 +94,7 @@ impl Worker {
         Err(SaveError::Exists)
     }
 
-    /// Records why the picture was not saved. Returns if another attempt may succeed.
+    /// Records why the picture was not saved. Returns `Ok` if another attempt may succeed.
     async fn not_saved(
         &self,
         job: &mut Claim,
@@ -119,7 +121,7 @@ impl Worker {
             Kind::Damaged if attempt < DAMAGED_ATTEMPTS => Ok(()),
             Kind::Damaged => Err(self.damaged(job, picture, error).await?),
             _ if error.is_transient() && !is_last => Ok(()),
-            // A refused delivery URL says nothing about the other pictures.
+            // A refused delivery URL concerns only this picture.
             Kind::Download if error.status().is_some_and(|status| status < 500) => Err(End::Left),
             _ => Err(stop(job, "could not save the picture", error)),
         }
@@ -139,7 +141,7 @@ impl Worker {
         };
         if let (Some(location), Some(submission)) = (&location, picture.task().submission()) {
             let step = Step::Damaged { path: location.into() };
-            // The job has the location, too.
+            // A failure is only logged, because the job contains the location, too.
             if let Err(error) = self.ledger.advance(submission, &step).await {
                 tracing::warn!(%error, "could not record where a damaged file is");
             }
@@ -170,7 +172,7 @@ impl Worker {
         output.keep_damaged(&key, picture, error).await
     }
 
-    /// Returns the location that the ledger already contains.
+    /// Returns the location that the ledger already contains for a ready job.
     fn announced(&self, job: &Claim) -> Result<Option<PictureLocation>, Error> {
         let (JobState::Ready, Some(location)) = (job.status.state, &job.status.location) else {
             return Ok(None);
@@ -179,7 +181,7 @@ impl Worker {
         Ok(Some(PictureLocation { output, key }))
     }
 
-    /// Returns a location that is free. If its name depends on the format, downloads the picture.
+    /// Returns a free location. If the name depends on the format, downloads the picture first.
     async fn free_location(
         &self,
         job: &Claim,
@@ -200,7 +202,8 @@ impl Worker {
         Ok(PictureLocation { output: self.output.clone(), key })
     }
 
-    /// Makes the job ready. Returns `false` if another job has announced this location.
+    /// Makes the job ready, with this location. Returns `false` if another job has recorded the
+    /// location.
     async fn announce(&self, job: &mut Claim, location: &PictureLocation) -> Result<bool, Error> {
         let was_ready = job.status.state == JobState::Ready;
         let is_ready = self.ledger.set_ready(job, location.output.location(&location.key)).await?;
@@ -210,8 +213,8 @@ impl Worker {
         Ok(is_ready)
     }
 
-    /// Describes the saved picture, and records that it is saved. If the run is interrupted in
-    /// between, the next one describes it again.
+    /// Writes the description of the saved picture, and records that the picture is saved. If the
+    /// run is interrupted in between, the next run does both again.
     async fn finish(
         &self,
         job: &mut Claim,
@@ -236,8 +239,8 @@ impl Worker {
         Ok(())
     }
 
-    /// Returns the key for a picture. If it depends on the format, `extension` returns it, from a
-    /// key in the same directory.
+    /// Returns the key for a picture. If the key depends on the format of the picture, `extension`
+    /// finds out the extension; its argument is a key in the same directory.
     async fn key(
         &self,
         job: &Claim,

@@ -17,7 +17,8 @@ use crate::{
 const WEBHOOK_URL: &str = "webhook_url";
 
 impl Worker {
-    /// Submits a queued job. The journal of the client changes its state.
+    /// Submits a queued job. The journal of the client, which is the ledger, changes the state of
+    /// the job.
     pub(super) async fn submit(
         &self,
         job: &mut Claim,
@@ -75,7 +76,7 @@ impl Worker {
     /// no other job.
     async fn admit(&self, job: &Claim) -> Result<Option<RwLockWriteGuard<'_, ()>>, End> {
         if self.settings.limits.budget.is_some() {
-            // Those before it decide what is left for this one.
+            // The jobs before this one decide how much of the budget is left for it.
             self.ledger.reach_place(job.id).await;
         }
         {
@@ -85,7 +86,7 @@ impl Worker {
             }
         }
         let alone = self.admission.write().await;
-        // Another job may have shown the price.
+        // The response to another job may have shown the price in the meantime.
         Ok((self.admission_of(job).await? == Admission::Alone).then_some(alone))
     }
 
@@ -95,7 +96,7 @@ impl Worker {
         }
         let limits = self.settings.limits;
         if limits.budget.is_none() {
-            // The journal checks the limits.
+            // The journal checks the limits of the ledger.
             return Ok(Admission::Allowed);
         }
         match self.ledger.admission(&job.status, limits).await? {
@@ -128,9 +129,9 @@ impl Worker {
         let ledger_error = refusal(&error).or_else(|| error.source()?.downcast_ref());
         match ledger_error.map(Error::kind) {
             Some(ErrorKind::Lease) => return Err(End::NotNow),
-            // A webhook found its task, or a person removed it.
+            // A webhook has found the task of the job, or a person has removed it.
             Some(ErrorKind::State) => return Err(End::Finished),
-            // Its name is the key of another submission.
+            // The name of the job is the key of another submission.
             Some(ErrorKind::Job) => {
                 let reason = ledger_error.map(Error::to_string);
                 self.set_state(job, JobState::Failed, reason.as_deref()).await?;

@@ -7,7 +7,8 @@ use imagekiln::{Client, TaskRef};
 use super::LONGEST_SUBMISSION;
 use crate::{Error, ErrorKind};
 
-/// Shared by the workers of a batch. It survives a run that is dropped.
+/// What the workers of a batch could not record. It outlives a run that is dropped, so that the
+/// next run still returns the billed tasks.
 #[derive(Clone, Default)]
 pub(super) struct Unrecorded(Arc<Mutex<Losses>>);
 
@@ -36,18 +37,18 @@ impl Unrecorded {
         self.lock().is_billing_unknown = true;
     }
 
-    /// Waits until no submission is in flight. Keeps the tasks whose callers are gone, unless the
-    /// ledger contains them.
+    /// Waits until no submission is in flight. Keeps the accepted tasks whose callers were dropped,
+    /// unless the ledger contains them.
     pub(super) async fn drain(&self, client: &Client) -> Result<(), imagekiln::Error> {
         let orphans = client.drain(LONGEST_SUBMISSION).await.inspect_err(|_| self.unknown())?;
-        // The journal of the client has connected those that it has recorded.
+        // The client has connected a task with its submission if the journal has recorded the task.
         for task in orphans.iter().filter(|task| task.submission().is_none()) {
             self.accepted(task);
         }
         Ok(())
     }
 
-    /// Returns the outcome of a run together with everything that was not recorded.
+    /// Returns the outcome of a run, with everything that was not recorded in its error.
     pub(super) fn add_to<T>(&self, ended: Result<T, Error>) -> Result<T, Error> {
         let Losses { tasks, is_billing_unknown } = std::mem::take(&mut *self.lock());
         let error = match ended {

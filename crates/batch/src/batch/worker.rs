@@ -31,27 +31,29 @@ pub(super) struct Worker {
     /// Changes to `true` when the run should submit no more jobs. The sender is dropped when nobody
     /// waits for the jobs any more.
     pub(super) stopped: watch::Receiver<bool>,
-    /// Held alone during the submission of a job whose price is not known.
+    /// Locked for writing during the submission of a job whose price is not known, so that this
+    /// worker submits no other job before the response shows the cost.
     pub(super) admission: Arc<RwLock<()>>,
     pub(super) marking: Arc<Marking>,
 }
 
 /// The reason why the work on a job ended.
 pub(super) enum End {
-    /// Its state is final.
+    /// The state of the job is final.
     Finished,
-    /// It cannot continue in this run.
+    /// The job cannot continue in this run.
     Left,
-    /// It is queued, because a limit does not allow it.
+    /// The job is queued, because a limit does not allow its submission.
     Limit(LimitReached),
-    /// It is queued, because the run is stopping, or the lease must be renewed first. Or it is in
-    /// any state, and nobody waits for it any more.
+    /// The job is queued, because the run is stopping or the lease must be renewed first. Or the
+    /// job is in any state, and nobody waits for it any more.
     NotNow,
-    /// It is queued, because the service refused it. A later submission may succeed.
+    /// The job is queued, because the service refused its submission. A later one may succeed.
     Refused(imagekiln::Error),
-    /// It is damaged. If that happens to several jobs in a row, the reason affects the others, too.
+    /// The picture is damaged. If that happens to several jobs in a row, the cause probably affects
+    /// the next ones, too.
     Damaged(Error),
-    /// It failed for a reason that affects the other jobs, too.
+    /// The job failed for a reason that affects other jobs, too.
     Stop(Error),
 }
 
@@ -105,7 +107,7 @@ impl Worker {
         if self.was_saved(job).await? {
             return Ok(());
         }
-        // Does not hold the request while it waits for the task.
+        // Drop the request before the wait for the task, because it may contain images.
         let task = {
             let found = match job.request()?.filter(|_| job.status.state == JobState::Queued) {
                 // The journal checks that the job is still queued.
@@ -138,7 +140,7 @@ impl Worker {
             return Err(End::Finished);
         }
         Err(match error.kind() {
-            // The other tasks may be faster, and the next run continues this one.
+            // Other tasks may be faster, and the next run continues this one.
             Kind::Deadline | Kind::TaskNotFound | Kind::TaskFailed | Kind::Moderated => End::Left,
             _ => stop(job, "could not poll the task", error),
         })
@@ -156,7 +158,7 @@ impl Worker {
         Ok(matches!(state, JobState::Moderated | JobState::Failed | JobState::Expired))
     }
 
-    /// Writes a new state, or a new reason, and reports it.
+    /// Writes a new state, or a new reason, and calls `on_change`.
     pub(super) async fn set_state(
         &self,
         job: &mut Claim,
@@ -170,8 +172,8 @@ impl Worker {
     }
 }
 
-/// Ends the submissions of the run: as long as a paid picture cannot be fetched, the batch does not
-/// pay for others.
+/// Ends the work on a job with an error that also ends the submissions of the run: as long as the
+/// batch cannot fetch a paid picture, it does not pay for others.
 pub(super) fn stop(job: &Claim, what: &str, error: imagekiln::Error) -> End {
     End::Stop(failed(job, what, error))
 }

@@ -9,12 +9,12 @@ use crate::{
     ledger::{Claim, Limit, LimitReached},
 };
 
-/// How long a run waits for a service that accepts no submission.
+/// How long a run waits for a service that accepts no submissions.
 const LONGEST_OUTAGE: Duration = Duration::from_secs(3 * 3600);
 
 impl Run {
     /// Whether queued jobs are left that only outages of the service hold back. If the run has
-    /// waited for long enough, ends it with an error.
+    /// waited long enough, stops it with an error.
     pub(super) async fn waits_for_service(&mut self) -> Result<bool, Error> {
         let outages = self.worker.ledger.outages_of_jobs(self.number).await?;
         let Some(outage) = outages.first() else { return Ok(false) };
@@ -35,23 +35,24 @@ impl Run {
 
     fn gives_up(&self, outage: &Outage) -> bool {
         let is_permanent = |error: &imagekiln::Error| !error.is_transient();
-        // A key that was wrong from the beginning does not become right.
+        // A key that was refused from the beginning will not be accepted later.
         let is_hopeless = match &outage.scope {
             Scope::Operation(name) => {
                 self.refusals.get(name).is_some_and(is_permanent) && !self.accepted.contains(name)
             }
             _ => self.refusals.values().any(is_permanent) && self.accepted.is_empty(),
         };
-        // Somebody may have set the clock of the ledger.
+        // The outage may seem longer than it is, if somebody has set the clock of the ledger.
         is_hopeless || outage.lasted.min(self.started.elapsed()) >= LONGEST_OUTAGE
     }
 
-    /// Returns a job to its place: those that are refused together come back in any order.
+    /// Returns a job to its place in the queue, because jobs that are refused together come back in
+    /// any order.
     pub(super) fn put_back(&mut self, job: Claim) {
         insert_by(&mut self.queue, job, |job| (Reverse(job.status.priority), job.id));
     }
 
-    /// Decides when a job is tried again that a limit does not allow.
+    /// Decides when the worker tries a job again that a limit did not allow.
     pub(super) async fn after_limit(
         &mut self,
         job: Claim,
@@ -65,7 +66,7 @@ impl Run {
                 self.put_back(job);
                 return Ok(());
             }
-            // The next claim leaves out the jobs of its scope, until it may have more again.
+            // The next claim leaves out the jobs of this scope until the limit allows more.
             (Limit::Paused | Limit::ActiveTasks { .. } | Limit::Rate { .. }, _) => {}
             (Limit::Budget { is_spent: true, credits, pixels, .. }, Scope::Group(group)) => {
                 self.worker.ledger.release(&job).await?;
@@ -74,10 +75,11 @@ impl Run {
                 self.look();
                 return Ok(());
             }
-            // If a job ended in between, the budget may allow this one now.
+            // Block the scope only if no other job has ended since this one started. Otherwise, the
+            // budget may allow the job now.
             (limit @ (Limit::UnknownPrice | Limit::Budget { .. }), scope) => {
                 if started_after == self.ended {
-                    // If the price depends on the size, the budget may allow smaller ones.
+                    // If the price depends on the size, the budget may allow smaller pictures.
                     let pixels = match limit {
                         Limit::Budget { pixels, .. } => pixels.unwrap_or_default(),
                         _ => 0,
@@ -97,7 +99,8 @@ impl Run {
         Ok(())
     }
 
-    /// A budget may allow jobs that it did not allow before.
+    /// Makes the worker try jobs again that a budget did not allow, because the budget may allow
+    /// them now.
     pub(super) fn unblock(&mut self) {
         if !self.blocked.is_empty() {
             self.blocked.clear();
