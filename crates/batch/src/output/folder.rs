@@ -17,13 +17,14 @@ use tokio::task;
 use super::{SaveError, SavedPicture};
 use crate::{Error, ErrorKind};
 
-/// The attempts to write a file. Another process may delete a temporary file before it is locked.
+/// The number of attempts to write a file. Another process may delete the temporary file before it
+/// is locked.
 const MAX_WRITES: u32 = 3;
 
-/// The beginning of a picture, which contains its size.
+/// How many bytes at the beginning of a picture are read to find its width and height.
 const HEAD: u64 = 256 * 1024;
 
-/// Disks write at least so many bytes completely or not at all.
+/// The size of a sector in bytes, which a disk writes completely or not at all.
 const SECTOR: usize = 512;
 
 #[derive(Debug, Clone)]
@@ -67,7 +68,7 @@ impl Folder {
         picture: &Picture,
     ) -> Result<DownloadedPicture, SaveError> {
         let path = self.path(key);
-        // The picture has no description yet.
+        // The record stays open, because the picture has no description yet.
         let options = SaveOptions::default().closes_record(false).sha256(true);
         let directory = path.parent().unwrap_or(&self.root);
         picture.download_in(directory, options).await.map_err(SaveError::Client)
@@ -83,7 +84,7 @@ impl Folder {
         let saved = SavedPicture { bytes, sha256, kind, location, pixels: None };
         match picture.save(self.path(key)).await {
             Ok(_) => Ok(SavedPicture { pixels: self.pixels(key).await, ..saved }),
-            // A worker that lost its lease may have saved it after all.
+            // A worker that lost its lease may have saved the same picture.
             Err(error) if error.kind() == Kind::File && self.exists(key).await => {
                 let found = self.read(key).await?;
                 let found = found.map(|found| SavedPicture::new(&found, self.location(key)));
@@ -110,7 +111,8 @@ impl Folder {
         Ok(kept.to_string_lossy().into_owned())
     }
 
-    /// Creates a file atomically and durably. One with the same content stays as it is.
+    /// Creates a file atomically and durably. A file that already has the same content counts as
+    /// created.
     pub(super) async fn create_file(
         &self,
         key: &str,
@@ -159,8 +161,9 @@ impl Folder {
         self.blocking(key, write).await
     }
 
-    /// Returns the place of these bytes in a file, if the file still has this content, and if a
-    /// crash leaves either the old bytes or the new ones.
+    /// Returns the place of these bytes in a file, to replace them without writing the file anew.
+    /// Returns `None` if the file no longer has this content, or if the bytes are in two sectors: a
+    /// crash could then leave half of them.
     pub(super) async fn place(
         &self,
         key: &str,
@@ -208,7 +211,7 @@ impl Folder {
         self.path(key).to_string_lossy().into_owned()
     }
 
-    /// Works with the path of a key on a thread that may be blocked.
+    /// Runs `work` with the path of a key, on one of tokio's threads for blocking work.
     async fn blocking<T: Send + 'static>(
         &self,
         key: &str,
@@ -218,7 +221,7 @@ impl Folder {
     }
 
     fn path(&self, key: &str) -> PathBuf {
-        // On Windows, the ledger contains paths in the form of the system.
+        // Joined by component, so that locations on Windows have its separators.
         key.split('/').fold(self.root.clone(), |path, component| path.join(component))
     }
 }
@@ -232,7 +235,8 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// Writes and flushes. Returns `false` if another file is at the path now.
+    /// Writes and flushes the bytes. Returns `false` if another file has replaced this one at the
+    /// path.
     pub(super) async fn write(&self, content: Vec<u8>) -> Result<bool, Error> {
         let (file, offset) = (Arc::clone(&self.file), self.offset);
         let write = move |path: &Path| {
@@ -305,7 +309,7 @@ fn write(path: &Path, content: &[u8], replaces: bool) -> io::Result<()> {
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     let mut file = builder.tempfile_in(directory)?;
-    // Some filesystems have no locks, and nothing is deleted there.
+    // Some filesystems have no locks. On those, the client deletes no temporary files.
     let _ = file.as_file().try_lock();
     file.write_all(content)?;
     file.as_file().sync_all()?;

@@ -5,13 +5,13 @@ use serde::{Deserialize, Serialize};
 use super::{Output, folder::Place};
 use crate::{Error, ErrorKind};
 
-/// The key of the marker. It is hidden, because the folder contains pictures.
+/// The key of the marker. The name makes it a hidden file among the pictures.
 const KEY: &str = ".imagekiln-ledger";
 
 const VERSION: u32 = 1;
 
-/// What follows the last number, and the width to which this number is padded, so that it can be
-/// replaced without writing the file anew.
+/// The text that follows the last number, and the width to which this number is padded. The padding
+/// allows to replace the number without writing the file anew.
 const END: &str = "}]}";
 const WIDTH: usize = 20;
 
@@ -45,14 +45,16 @@ impl Marker {
         Ok(Some(marker))
     }
 
-    /// Returns the highest number of a submission of this ledger, if the output knows the ledger.
+    /// Returns the highest number of a submission of this ledger, if the marker contains the
+    /// ledger.
     pub(crate) fn submissions_of(&self, ledger: &str) -> Option<i64> {
         let known = self.ledgers.iter().find(|known| known.id == ledger);
         known.map(|known| known.submissions)
     }
 
-    /// Adds a ledger, or updates its number of submissions. Other ledgers may use the same output.
-    /// Returns the place of the number, if the output has such places.
+    /// Adds a ledger to the marker, or updates its number of submissions. Keeps the other ledgers
+    /// that use the same output. Returns the place of the number, if the output can replace bytes
+    /// in place.
     pub(crate) async fn write(
         output: &Output,
         ledger: &str,
@@ -72,8 +74,8 @@ impl Marker {
     }
 }
 
-/// The number of submissions in a marker. Replacing it is much faster than replacing the file, and
-/// happens before every submission.
+/// The place of the number of submissions in a marker. The ledger replaces the number before every
+/// submission, which is much faster than replacing the file.
 #[derive(Debug)]
 pub(crate) struct MarkedNumber(Place);
 

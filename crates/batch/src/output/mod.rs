@@ -25,7 +25,7 @@ pub(crate) use self::{
 };
 use crate::{Error, ErrorKind};
 
-/// The name of a picture is followed by this in the name of its description.
+/// What the name of a description adds to the name of its picture: `fox.png.json`.
 const DESCRIPTION: &str = ".json";
 
 #[derive(Debug, Clone)]
@@ -53,7 +53,7 @@ pub(crate) struct SavedPicture {
 /// The reason why a picture was not saved.
 #[derive(Debug)]
 pub(crate) enum SaveError {
-    /// Something else has this key. It was not changed.
+    /// Another file or object has this key. It was not changed.
     Exists,
     /// The picture could not be downloaded, or its file could not be written.
     Client(imagekiln::Error),
@@ -90,7 +90,7 @@ impl From<Error> for SaveError {
     }
 }
 
-/// Does the same with either kind of output.
+/// Evaluates the same expression for either kind of output.
 macro_rules! each {
     ($output:expr, $name:ident => $does:expr) => {
         match $output {
@@ -102,7 +102,8 @@ macro_rules! each {
 }
 
 impl Output {
-    /// Returns the output without using it. Credentials of buckets are those of the environment.
+    /// Returns the output without accessing it. The credentials of a bucket come from the
+    /// environment.
     pub(crate) fn new(target: &OutputTarget) -> Result<Self, Error> {
         match target {
             OutputTarget::Folder(path) => Ok(Self::Folder(Folder::new(path)?)),
@@ -131,8 +132,8 @@ impl Output {
         }
     }
 
-    /// [Prepares](Self::prepare) a key, and returns whether neither a picture nor anything else has
-    /// it.
+    /// [Prepares](Self::prepare) a key, and returns whether it is free: no picture and nothing else
+    /// has it.
     pub(crate) async fn is_free(&self, key: &str) -> Result<bool, Error> {
         each!(self, output => output.is_free(key).await)
     }
@@ -166,7 +167,7 @@ impl Output {
         }
     }
 
-    /// Keeps what arrived of a damaged delivery beside `key`, and returns its location. `None` if
+    /// Keeps what arrived of a damaged picture beside `key`, and returns its location, or `None` if
     /// nothing arrived.
     pub(crate) async fn keep_damaged(
         &self,
@@ -236,7 +237,8 @@ impl Output {
         each!(self, output => output.write(key, json).await)
     }
 
-    /// Returns the place of these bytes in a file with this content. Buckets have no such places.
+    /// Returns the place of these bytes in a file with this content, or `None` for a bucket, where
+    /// only whole objects can be replaced.
     async fn place(
         &self,
         key: &str,
@@ -273,8 +275,8 @@ impl Output {
         Self::new(&target)?.read(&key).await
     }
 
-    /// Returns the output and the key of a location. It may be that of an earlier run, which saved
-    /// to another output.
+    /// Returns the output and the key of a location. The location may come from an earlier run that
+    /// saved to another output.
     pub(crate) fn locate(&self, location: &str) -> Result<(Self, String), Error> {
         let root = self.location("");
         match location.strip_prefix(&root) {

@@ -16,13 +16,13 @@ pub(crate) enum OutputTarget {
     Bucket(BucketUrl),
 }
 
-/// `s3://bucket/prefix`, for example. It contains no credentials.
+/// The URL of a bucket, for example `s3://bucket/prefix`. It contains no credentials.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct BucketUrl {
     pub(super) scheme: Scheme,
     /// The name of the bucket. For `abfss`, it contains the account.
     pub(super) bucket: String,
-    /// The keys of this output are below it. It may be empty.
+    /// The keys of this output begin with the prefix, which may be empty.
     pub(super) prefix: String,
 }
 
@@ -63,7 +63,8 @@ impl Scheme {
 }
 
 impl OutputTarget {
-    /// Text that starts with a scheme and `://` is a URL.
+    /// Parses a target. Text that starts with a scheme and `://` is a URL, and anything else is a
+    /// path.
     pub(crate) fn new(target: impl Into<PathBuf>) -> Result<Self, Error> {
         let target = target.into();
         match target.to_str().and_then(split_scheme) {
@@ -72,7 +73,7 @@ impl OutputTarget {
         }
     }
 
-    /// Returns the output and the key of a location: its last component.
+    /// Splits a location into an output and a key, which is the last component of the location.
     pub(crate) fn of_location(location: &str) -> Result<(Self, String), Error> {
         let path = Path::new(location);
         let key = path.file_name().and_then(|name| name.to_str());
@@ -91,7 +92,8 @@ fn split_scheme(text: &str) -> Option<(&str, &str)> {
 }
 
 impl BucketUrl {
-    /// The messages do not contain the URL, because it may contain credentials.
+    /// Parses the part of a URL after `://`. Error messages do not contain the URL, because it may
+    /// contain credentials.
     fn parse(scheme: &str, rest: &str) -> Result<Self, Error> {
         let known = Scheme::ALL.into_iter().find(|known| known.as_str() == scheme);
         let Some(scheme) = known else {
@@ -129,7 +131,7 @@ impl BucketUrl {
 fn is_bucket(scheme: Scheme, text: &str) -> bool {
     let is_name = |name: &str| {
         let is_allowed = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'-' | b'_' | b'.');
-        // `.` and `..` would be lost in the location of a picture.
+        // The names `.` and `..` would disappear when the location of a picture is split.
         name.starts_with(|c: char| c.is_ascii_alphanumeric()) && name.bytes().all(is_allowed)
     };
     match scheme {

@@ -22,7 +22,7 @@ fn retries() -> RetryConfig {
     }
 }
 
-/// Sends nothing.
+/// Creates the store from the settings in the environment. Sends no request.
 pub(super) fn connect(url: &BucketUrl) -> Result<Arc<dyn ObjectStore>, Error> {
     let connected = match url.scheme {
         #[cfg(feature = "s3")]

@@ -1,7 +1,8 @@
 //! Failures of buckets, without secrets.
 //!
 //! The messages of `object_store` contain URLs, which may be signed, and responses, which quote the
-//! request. So a failure contains only the parts that are known to be harmless, and no source.
+//! request. A failure therefore contains only the parts that are known to be harmless, and no
+//! source.
 
 use std::{error, io};
 
@@ -58,7 +59,7 @@ impl BucketFailure {
     }
 }
 
-/// A key that is not valid, for example.
+/// For failures before a request is sent, such as an invalid key.
 impl From<Error> for BucketFailure {
     fn from(error: Error) -> Self {
         Self { error, exists: false, is_transient: false }
@@ -71,8 +72,8 @@ impl From<BucketFailure> for SaveError {
     }
 }
 
-/// Returns the cause, and what to check first. Some operations report all status codes as the same
-/// variant.
+/// Returns the cause, and what to check first. Most causes are recognized by their status code,
+/// because some operations report all status codes as the same variant.
 fn explained(error: &StoreError, status: Option<u16>, text: &str) -> (&'static str, &'static str) {
     match (error, status) {
         (StoreError::AlreadyExists { .. }, _) => ("the object exists", "check who wrote it"),

@@ -32,12 +32,12 @@ impl Bucket {
         Ok(Self { store, url: url.clone() })
     }
 
-    /// Lists the bucket: the response to any other request that changes nothing is the same for a
-    /// missing bucket and a missing object.
+    /// Checks that the bucket exists and accepts the credentials, by listing it. Any other request
+    /// that changes nothing has the same response for a missing bucket as for a missing object.
     pub(super) async fn check(&self) -> Result<(), Error> {
         let prefix = self.path("").ok().filter(|prefix| !prefix.is_root());
         let mut objects = self.store.list(prefix.as_ref());
-        // A task, because `object_store` panics with some settings.
+        // Runs in a task of its own, because `object_store` panics with some settings.
         let first = tokio::spawn(async move {
             poll_fn(|context| objects.as_mut().poll_next(context)).await.transpose()
         });
@@ -77,7 +77,7 @@ impl Bucket {
             Err(failure) if failure.exists => match self.bytes(key).await {
                 Ok(Some(existing)) if existing == *bytes => {}
                 Ok(Some(_)) => return Err(SaveError::Exists),
-                // Deleted in between, or a concurrent request failed.
+                // Somebody deleted the object in between, or a concurrent request failed.
                 Ok(None) => return Err(failure.into()),
                 Err(failure) => return Err(failure.into()),
             },
@@ -149,7 +149,7 @@ impl Bucket {
     }
 }
 
-/// The store contains the credentials.
+/// Prints only the URL, because the store contains the credentials.
 impl fmt::Debug for Bucket {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Bucket").field("url", &self.url.to_string()).finish_non_exhaustive()
