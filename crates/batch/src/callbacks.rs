@@ -1,4 +1,5 @@
-//! Webhooks of jobs: they wake the waits for their tasks, and find tasks whose responses were lost.
+//! Webhooks of jobs. A webhook wakes the wait for its task, and brings the task of a submission
+//! whose response was lost.
 
 #[cfg(feature = "axum")]
 mod router;
@@ -37,11 +38,11 @@ impl Callbacks {
 
     /// Handles a verified event that arrived at the URL with this token.
     ///
-    /// If the ledger knows the task, this wakes the waits of this process for it. If the response
-    /// to the submission was lost, this polls the task that the event names. If the service knows
-    /// it, the ledger records it, and a run continues the job, even if a person resolved it as not
-    /// billed in the meantime and it is queued again. In both cases, what the event says about the
-    /// task has no effect.
+    /// If the ledger knows the task, the call wakes the waits of this process for the task. If the
+    /// response to the submission was lost, the call polls the task that the event names. If the
+    /// service knows the task, the ledger records it, and a run continues the job, even if a person
+    /// resolved the job as not billed in the meantime and it is queued again. In both cases, what
+    /// the event says about the task has no effect: only a poll is trusted.
     ///
     /// # Errors
     ///
@@ -56,7 +57,7 @@ impl Callbacks {
             Error::new(ErrorKind::State, message)
         })?;
         match record.task() {
-            // Nobody waits for it.
+            // The record is closed, so nobody waits for the task.
             Some(_) if record.state().is_closed() => Ok(()),
             Some(task) => {
                 let task = task.clone().of_submission(record.intent().id());

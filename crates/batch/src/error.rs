@@ -9,8 +9,8 @@ use crate::Scope;
 /// An error of a ledger or a batch.
 ///
 /// `Display` says what failed and what to do. It does not include the
-/// [source](error::Error::source), which has the cause. `Debug` prints both, as that of
-/// [`imagekiln::Error`] does, for a `main` that returns the error.
+/// [source](error::Error::source), which is the cause. `Debug` prints the message and all causes,
+/// like the `Debug` of [`imagekiln::Error`], for a `main` that returns the error.
 pub struct Error {
     kind: ErrorKind,
     message: String,
@@ -38,13 +38,14 @@ pub enum ErrorKind {
     /// The lease of the worker expired, and another worker took over its jobs. Run the batch again
     /// to continue as a new worker.
     Lease,
-    /// A job cannot be resolved as not paid yet. Try again later.
+    /// A job cannot be resolved as not paid yet, because its request may still be on its way to the
+    /// service. Try again later; the message says when.
     Hold,
     /// A person or a program [paused](crate::Limits::pause) the submissions. Nothing was sent.
     Paused,
     /// The service accepts no submissions, or does not say whether it does: see
-    /// [`Limits::outages`](crate::Limits::outages). Nothing was sent. If it refused a submission,
-    /// [`Error::client_error`] says why.
+    /// [`Limits::outages`](crate::Limits::outages). Nothing was sent. If the service refused a
+    /// submission, [`Error::client_error`] says why.
     Outage,
     /// A scope has as many active tasks as it [may have](crate::Limits::set_max_active). Nothing
     /// was sent.
@@ -57,14 +58,16 @@ pub enum ErrorKind {
     /// The output directory or the bucket cannot be used. Paid jobs keep their state, and the next
     /// run saves them.
     File,
-    /// The ledger may not know everything that was paid for: its file was copied, it has lost
-    /// submissions, or another ledger has paid for pictures of the same output. Nothing was
-    /// submitted, and the paid jobs of the ledger were continued. Call
-    /// [`Ledger::adopt_output`](crate::Ledger::adopt_output), or
-    /// [`Batch::pay_again`](crate::Batch::pay_again).
+    /// Pictures may have been paid for that the ledger does not know: its file was copied, it has
+    /// lost submissions, or another ledger has paid for pictures of the same output. Nothing was
+    /// submitted, because pictures could be paid for twice, but the paid jobs of the ledger were
+    /// continued. Call [`Ledger::adopt_output`](crate::Ledger::adopt_output) to continue with the
+    /// pictures of the output, or [`Batch::pay_again`](crate::Batch::pay_again) to accept that some
+    /// are paid for twice.
     Foreign,
-    /// The ledger belongs to another service, or to a simulator, and the batch does not. Nothing
-    /// was sent. Use a client of its service, or another ledger with another output.
+    /// The ledger and the batch belong to different services, or one of them belongs to a
+    /// simulator. Nothing was sent. Use a client of the ledger's service, or another ledger with
+    /// another output.
     Elsewhere,
     /// The client failed. The source is an [`imagekiln::Error`].
     Client,
@@ -90,7 +93,7 @@ impl Error {
         self
     }
 
-    /// Returns a function that says what failed because of another error.
+    /// Returns a function that makes another error the source of an error with this message.
     pub(crate) fn because<E: Into<Box<dyn error::Error + Send + Sync>>>(
         kind: ErrorKind,
         message: impl Into<String>,
@@ -110,8 +113,8 @@ impl Error {
         self
     }
 
-    /// Returns the message and those of the sources, for logs and for the reasons of jobs, which
-    /// keep no sources. Leaves out a source that the message before it quotes.
+    /// Returns the message and the messages of the sources, for logs and for the reasons of jobs,
+    /// which keep no sources. Leaves out a source that the message before it quotes.
     pub(crate) fn chain(&self) -> String {
         let (mut text, mut last) = (self.message.clone(), self.message.clone());
         let mut source = error::Error::source(self);
@@ -131,7 +134,7 @@ impl Error {
         self.kind
     }
 
-    /// Returns what the limit is for that refused a submission, for the kinds
+    /// Returns the scope of the limit that refused a submission, for the kinds
     /// [`Paused`](ErrorKind::Paused), [`ActiveTasks`](ErrorKind::ActiveTasks),
     /// [`Rate`](ErrorKind::Rate) and [`Budget`](ErrorKind::Budget).
     pub fn limited_scope(&self) -> Option<&Scope> {
@@ -147,15 +150,15 @@ impl Error {
     /// Returns the tasks that the service accepted during the run and that the ledger could not
     /// record, whatever the first failure was. They are billed.
     ///
-    /// Keep them: [`Client::task`](imagekiln::Client::task) resumes them, and
-    /// [`Batch::resolve_with_task`](crate::Batch::resolve_with_task) returns them to their jobs,
+    /// Keep these tasks: [`Client::task`](imagekiln::Client::task) resumes them, and
+    /// [`Batch::resolve_with_task`](crate::Batch::resolve_with_task) records them for their jobs,
     /// which become [`Unknown`](crate::JobState::Unknown).
     pub fn tasks(&self) -> &[TaskRef] {
         &self.tasks
     }
 
-    /// Returns `true` if the run billed, or may have billed, a submission that the ledger does not
-    /// show as such.
+    /// Returns `true` if the service billed, or may have billed, a submission of the run that the
+    /// ledger does not show as billed.
     pub fn may_have_been_billed(&self) -> bool {
         let is_unknown = imagekiln::Error::may_have_been_billed;
         let of_client = self.client_error().is_some_and(is_unknown);
@@ -238,21 +241,21 @@ fn ledger_failed(error: &(dyn error::Error + 'static)) -> String {
 pub(crate) const LOCKED: &str = "another process has kept it locked for too long: look for one \
     that is suspended, or that has an open transaction";
 
-/// What an error of a database means to a ledger.
+/// A failure of a database to which a ledger reacts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DatabaseFailure {
     /// A lock did not become free in time.
     Locked,
     /// Another row has a value that must be unique.
     Taken,
-    /// The connection broke, the server shuts down or starts, or it ended the transaction in favor
-    /// of another one. A file has no connection that breaks.
+    /// The connection broke, the server is shutting down or starting, or it ended the transaction
+    /// in favor of another one. Does not exist for files, which need no connection.
     #[cfg(feature = "postgres")]
     Disconnected,
 }
 
 impl DatabaseFailure {
-    /// Returns what an error, or one of its sources, means.
+    /// Returns the failure that an error, or one of its sources, stands for.
     pub(crate) fn of(error: &(dyn error::Error + 'static)) -> Option<Self> {
         std::iter::successors(Some(error), |error| error.source()).find_map(|error| {
             #[cfg(feature = "postgres")]

@@ -1,4 +1,4 @@
-//! Which jobs of a ledger are meant.
+//! A selection of the jobs of a ledger.
 
 use std::time::SystemTime;
 
@@ -14,10 +14,10 @@ use crate::JobState;
 #[derive(Debug, Clone, Default)]
 #[must_use]
 pub struct Filter {
-    /// `None`: all of them.
+    /// `None` selects all states.
     pub(crate) states: Option<Vec<JobState>>,
     pub(crate) name: Option<String>,
-    /// Names, and ids of tasks. `None`: all of them.
+    /// Names of jobs, and ids of tasks. `None` selects all jobs.
     pub(crate) named: Option<Vec<String>>,
     pub(crate) sent_after: Option<SystemTime>,
     pub(crate) sent_before: Option<SystemTime>,
@@ -49,7 +49,7 @@ impl Filter {
     }
 
     /// Selects the jobs that have one of these texts as their name, or as the id of the task of
-    /// their current submission. There is no limit on their number.
+    /// their current submission. There may be any number of texts.
     pub fn named(mut self, named: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.named = Some(named.into_iter().map(Into::into).collect());
         self

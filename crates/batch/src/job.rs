@@ -38,10 +38,11 @@ impl Job {
     /// The maximum size of the metadata of a job in bytes of JSON.
     pub const MAX_METADATA: usize = 16 * 1024;
 
-    /// Creates a job. `name` is unique within the ledger: it is the idempotency key of the picture,
-    /// for which [`Client::submit_once`](imagekiln::Client::submit_once) with the ledger as its
-    /// journal finds what became of the job. `target` is the path of the picture below
-    /// the output, with its extension. It may contain the fields of a [`Template`].
+    /// Creates a job. `name` must be unique within the ledger, because it is the idempotency key of
+    /// the picture: [`Client::submit_once`](imagekiln::Client::submit_once) with this key, and with
+    /// the ledger as its journal, finds the submission of the job instead of paying for the picture
+    /// again. `target` is the path of the picture below the output, with its extension. It may
+    /// contain the fields of a [`Template`].
     pub fn new(name: impl Into<String>, target: impl Into<PathBuf>, request: impl Submit) -> Self {
         Self {
             name: name.into(),
@@ -53,16 +54,17 @@ impl Job {
         }
     }
 
-    /// Sets the group of the job: a user, an order or a campaign, in 1 to 200 bytes. A ledger can
-    /// [limit](crate::Limits::set_budget) what each group costs, and reports it.
+    /// Sets the group of the job, such as a user, an order or a campaign: 1 to 200 bytes. A ledger
+    /// can [limit](crate::Limits::set_budget) what each group costs, and
+    /// [reports](crate::Reports::spending) it.
     pub fn group(mut self, group: impl Into<String>) -> Self {
         self.group = Some(group.into());
         self
     }
 
     /// Sets a value of the program, which [`JobStatus::metadata`] returns: at most
-    /// [`MAX_METADATA`](Self::MAX_METADATA) bytes of JSON.
-    /// It is never sent to the service, and must not contain secrets.
+    /// [`MAX_METADATA`](Self::MAX_METADATA) bytes of JSON. The value is never sent to the service.
+    /// It must not contain secrets, because the ledger stores it as it is.
     pub fn metadata(mut self, metadata: Value) -> Self {
         self.metadata = Some(metadata);
         self
@@ -74,7 +76,8 @@ impl Job {
         self
     }
 
-    /// Returns the metadata in JSON, unless it or the group is too long.
+    /// Returns the metadata in JSON. Fails if the metadata is too long, or if the group is empty or
+    /// too long.
     pub(crate) fn checked_metadata(&self) -> Result<Option<String>, Error> {
         let refuse = |why: &str| {
             let message = format!("the {why} of job `{}` is too long or empty", self.name);
@@ -111,8 +114,8 @@ impl Job {
 }
 
 impl JobStatus {
-    /// Returns the content of the picture of a [`Saved`](JobState::Saved) job, from its folder or
-    /// bucket. `None` for other jobs, and if the picture was removed.
+    /// Reads the picture of a [`Saved`](JobState::Saved) job from its folder or bucket. Returns
+    /// `None` for other jobs, and if the picture was removed.
     ///
     /// # Errors
     ///
@@ -154,14 +157,14 @@ pub struct JobStatus {
     pub priority: i64,
     /// The state of the job.
     pub state: JobState,
-    /// Why the job is in this state, or why it could not leave it. For a
-    /// [`Saved`](JobState::Saved) one, how its picture differs from what the request asked for.
+    /// Why the job is in this state, or why it could not leave the state. For a
+    /// [`Saved`](JobState::Saved) job, how its picture differs from what the request asked for.
     pub reason: Option<String>,
     /// How often the job was submitted, in all runs, including submissions whose responses were
-    /// lost. Those that were certainly not billed do not count.
-    /// [`Jobs::retry_all`](crate::Jobs::retry_all) bounds it.
+    /// lost. Submissions that are known not to have been billed do not count.
+    /// [`Jobs::retry_all`](crate::Jobs::retry_all) can bound this number.
     pub submissions: u64,
-    /// The id of its task, if the service accepted the job.
+    /// The id of the task, if the service accepted the job.
     pub task_id: Option<String>,
     /// The cost in credits, if the service reported it.
     pub credits: Option<f64>,
@@ -171,17 +174,17 @@ pub struct JobStatus {
     /// When the job was added.
     #[serde(serialize_with = "time::serialize")]
     pub added_at: SystemTime,
-    /// When its current submission was sent: the ledger records this time just before the client
+    /// When the current submission was sent. The ledger records this time just before the client
     /// sends the request. `None` if the job was not submitted since it was added or retried.
     #[serde(serialize_with = "time::serialize_some")]
     pub sent_at: Option<SystemTime>,
-    /// When the ledger recorded its task.
+    /// When the ledger recorded the task.
     #[serde(serialize_with = "time::serialize_some")]
     pub submitted_at: Option<SystemTime>,
-    /// When its picture became ready.
+    /// When the picture became ready.
     #[serde(serialize_with = "time::serialize_some")]
     pub ready_at: Option<SystemTime>,
-    /// When its state last changed.
+    /// When the state of the job last changed.
     #[serde(serialize_with = "time::serialize")]
     pub changed_at: SystemTime,
 }

@@ -1,9 +1,9 @@
 #![doc = include_str!("../README.md")]
 //! # Where to start
 //!
-//! [`Batch`] runs the [`Job`]s of a [`Ledger`]. [`Scope`] says what a limit is for.
+//! [`Batch`] runs the [`Job`]s of a [`Ledger`]. A [`Scope`] names what a limit applies to.
 #![cfg_attr(docsrs, feature(doc_cfg))]
-// It is on by default, so a badge at many items would say little.
+// This feature is on by default, so a badge at many items would say little.
 #![cfg_attr(docsrs, doc(auto_cfg(hide(feature = "sqlite"))))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing))]
 

@@ -1,4 +1,4 @@
-//! What submissions cost, as far as it is known before the service responds.
+//! The prices of submissions, as far as they are known before the service responds.
 
 use std::collections::BTreeMap;
 
@@ -8,9 +8,10 @@ use crate::{Error, ErrorKind};
 
 /// What a submission of each operation costs: the prices that were set, and the known costs.
 ///
-/// A price for each submission holds as long as no cost of its operation is known. Then the highest
-/// known cost replaces it. A price with a part [per megapixel](Price::per_megapixel) always holds,
-/// because the cost of one size says nothing about another size.
+/// A price per submission is used until a cost of its operation is known. After that, the highest
+/// known cost replaces the price, so that budgets reserve enough credits. A price with a part [per
+/// megapixel](Price::per_megapixel) is always used, because the cost of one size says nothing about
+/// the cost of another size.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Prices {
     set: BTreeMap<String, Price>,
@@ -28,7 +29,7 @@ impl Prices {
         self.of_or(operation, None)
     }
 
-    /// Returns the price of an operation, as if `price` were set for it, unless another one is.
+    /// Returns the price of an operation. If none is set, uses `price` as if it were set.
     #[doc(hidden)]
     pub fn of_or(&self, operation: &str, price: Option<Price>) -> Option<Price> {
         let set = self.set.get(operation).copied().or(price);

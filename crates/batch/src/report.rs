@@ -31,8 +31,8 @@ pub struct ReportRow {
     /// have been billed: those in the states [`Submitting`](JobState::Submitting) and
     /// [`Unknown`](JobState::Unknown).
     pub without_cost: u64,
-    /// What those without a known cost may cost in credits, by the [prices](crate::Prices) of their
-    /// operations.
+    /// What the jobs without a known cost may cost in credits, by the [prices](crate::Prices) of
+    /// their operations.
     pub estimated: f64,
 }
 
@@ -52,7 +52,8 @@ pub struct SpendingRow {
     pub credits: f64,
     /// The number of submissions whose cost is not known.
     pub without_cost: u64,
-    /// What those may cost in credits, by the [price](crate::Prices) of the operation.
+    /// What the submissions without a known cost may cost in credits, by the [price](crate::Prices)
+    /// of the operation.
     pub estimated: f64,
 }
 
@@ -77,7 +78,8 @@ impl Report {
     }
 }
 
-/// Returns the sum of amounts. That of an iterator without any is negative zero, which people see.
+/// Returns the sum of amounts. [`Iterator::sum`] returns negative zero if there are none, and
+/// people would see `-0`.
 pub(crate) fn sum(credits: impl Iterator<Item = f64>) -> f64 {
     credits.fold(0.0, |sum, credits| sum + credits)
 }

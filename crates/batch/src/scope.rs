@@ -1,10 +1,10 @@
-//! What limits are for.
+//! The scopes of limits.
 
 use std::fmt;
 
 use serde::Serialize;
 
-/// What a limit is for.
+/// What a limit applies to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -15,7 +15,8 @@ pub enum Scope {
     Operation(String),
     /// The submissions of this [group](crate::Job::group).
     Group(String),
-    /// The submissions of each group for which this limit is not set.
+    /// The submissions of each group, counted separately. A limit that is set for a group itself
+    /// replaces that of each group.
     EachGroup,
 }
 

@@ -4,14 +4,16 @@ use std::fmt;
 
 use serde::Serialize;
 
-/// The state of a job. The ledger contains each state before the step that it announces.
+/// The state of a job. A worker writes each state to the ledger before it takes the step that the
+/// state announces, so the ledger knows about every submission, even after a crash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum JobState {
-    /// Not submitted, or certainly not billed.
+    /// Waiting to be submitted: for the first time, after a submission that was not billed, or
+    /// because a person [retried](crate::Jobs::retry) the job.
     Queued,
-    /// About to be submitted, or submitted without a response so far.
+    /// Being submitted. The response of the service has not arrived yet.
     Submitting,
     /// The service accepted and billed the job. Its task is in the ledger.
     Submitted,
@@ -19,19 +21,21 @@ pub enum JobState {
     Ready,
     /// The picture is on disk.
     Saved,
-    /// The delivery is not a whole picture, in several attempts. Its bytes are kept, and a person
-    /// [accepts](crate::Resolution::Damaged) them, lets the next run
-    /// [download](crate::Jobs::retry) the picture again, or gives it up.
+    /// The file that the worker downloaded is damaged or incomplete, in several attempts. The
+    /// worker keeps its bytes, and a person [accepts](crate::Resolution::Damaged) them, lets the
+    /// next run [download](crate::Jobs::retry) the picture again, or gives the picture up.
     Damaged,
-    /// The request or the task failed, or the submission was billed and its task is not known.
+    /// The request or the task failed, or a person gave up a picture that was billed, because its
+    /// task is not known or its file is damaged.
     Failed,
     /// Moderation stopped the task.
     Moderated,
-    /// The delivery host refused a URL that a poll had returned ten minutes or more after the
-    /// picture was first ready.
+    /// The picture can no longer be downloaded: the delivery host refused even a URL that a poll
+    /// had returned ten minutes or more after the picture was first ready.
     Expired,
-    /// The service may have accepted the submission. The job is not submitted again until a person
-    /// [resolves](crate::Jobs::resolve) it.
+    /// The service may have accepted and billed the submission, but its response was lost. Workers
+    /// do not submit the job again, because it could be paid for twice. The job continues when a
+    /// webhook brings its task, or when a person [resolves](crate::Jobs::resolve) it.
     Unknown,
     /// A person [cancelled](crate::Jobs::cancel) the job before it was submitted.
     Cancelled,
@@ -57,8 +61,8 @@ impl JobState {
     pub const RETRIABLE: &[Self] =
         &[Self::Damaged, Self::Failed, Self::Moderated, Self::Expired, Self::Cancelled];
 
-    /// The states in which a job can be [forgotten](crate::Jobs::forget): no picture of it can be
-    /// lost.
+    /// The states in which a job can be [forgotten](crate::Jobs::forget) without losing a picture
+    /// that is paid for and not saved yet.
     pub const FORGETTABLE: &[Self] = &[
         Self::Queued,
         Self::Saved,

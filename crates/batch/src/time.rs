@@ -20,7 +20,7 @@ pub(crate) fn serialize_some<S: Serializer>(
     time.and_then(rfc3339).serialize(serializer)
 }
 
-/// Returns for example `2025-01-31T08:05:09Z`. `None` before 1970.
+/// Formats a time, for example as `2025-01-31T08:05:09Z`. Returns `None` for times before 1970.
 pub(crate) fn rfc3339(time: SystemTime) -> Option<String> {
     let seconds = time.duration_since(UNIX_EPOCH).ok()?.as_secs();
     let day = day(seconds / 86_400);
@@ -28,7 +28,7 @@ pub(crate) fn rfc3339(time: SystemTime) -> Option<String> {
     Some(format!("{day}T{hour:02}:{minute:02}:{second:02}Z"))
 }
 
-/// Returns for example `2025-01-31`, from the days since 1970-01-01.
+/// Formats a day, for example as `2025-01-31`, from the number of days since 1970-01-01.
 pub(crate) fn day(days: u64) -> String {
     let (year, month, day) = date(days);
     format!("{year:04}-{month:02}-{day:02}")

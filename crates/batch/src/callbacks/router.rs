@@ -20,7 +20,7 @@ const LARGEST_BODY: usize = 1024 * 1024;
 /// The time limit for the body of a webhook.
 const BODY_LIMIT: Duration = Duration::from_secs(10);
 
-/// The maximum number of events that are being confirmed.
+/// The maximum number of events that are being confirmed at the same time.
 const MAX_PENDING: usize = 1024;
 
 struct Shared {
@@ -33,9 +33,10 @@ impl Callbacks {
     /// Returns a router that accepts webhooks by POST at `/{token}`. Nest it at the path of
     /// [`Batch::callback_url`](crate::Batch::callback_url).
     ///
-    /// It responds with 204 before an event is confirmed. Other responses are 401 (not verified),
-    /// 400 (the body is not JSON), 408 (the body took too long), 413 (the body is too large) and
-    /// 503 (too many events are being confirmed). The service may repeat those.
+    /// The router responds with 204 before an event is confirmed. Other status codes are 401 (not
+    /// verified), 400 (the body is not JSON), 408 (the body took too long), 413 (the body is too
+    /// large) and 503 (too many events are being confirmed). The service may send these webhooks
+    /// again.
     pub fn router(self, verifier: Verifier) -> Router {
         let pending = Arc::new(Semaphore::new(MAX_PENDING));
         let shared = Arc::new(Shared { callbacks: self, verifier, pending });

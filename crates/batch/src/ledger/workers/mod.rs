@@ -193,7 +193,7 @@ impl Ledger {
 
 /// Makes the jobs that a worker is submitting unknown, or only the job with this id. If a request
 /// may still be on its way, nobody can resolve its submission as not billed before `hold_until`:
-/// the job would be submitted twice.
+/// the job would be submitted again, although the first request may still arrive and be billed.
 fn make_unknown(
     database: &mut Database,
     worker: i64,
