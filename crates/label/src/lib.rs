@@ -16,8 +16,9 @@ pub use self::{
     template::{MAX_COMPONENT, Template, TemplateFields, check_component, shortened},
 };
 
-/// Why a text is not a [`Template`] or a [`Price`]. `Display` names the position, and lists the
-/// fields, or says which prices there are.
+/// The reason why a text is not a [`Template`] or a [`Price`]. For a template, `Display` names the
+/// position of the problem and lists the fields. For a price, it shows the forms that a price can
+/// have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error(String);
 

@@ -1,4 +1,4 @@
-//! What submissions cost, as far as it is known before the service responds.
+//! The prices of submissions, as far as they are known before the service responds.
 
 use std::{fmt, str::FromStr};
 
@@ -7,24 +7,26 @@ use serde::Serialize;
 
 use crate::Error;
 
-/// What the text of a price ends with if the price is for each megapixel.
+/// The end of the text of a price per megapixel.
 const UNIT: &str = "/MP";
 
-/// The pixels of a megapixel. The contract does not show whether the service counts 10^6 or 2^20:
-/// the smaller number results in the higher price.
+/// The number of pixels in a megapixel. The contract does not show whether the service counts 10^6
+/// or 2^20. The smaller number results in the higher price, so that a budget is not exceeded.
 const MEGAPIXEL: u64 = 1_000_000;
 
-/// The service reports sizes in hundredths of a megapixel. Sizes are rounded up to them.
+/// The service reports sizes in hundredths of a megapixel, so sizes are rounded up to a multiple of
+/// this number of pixels.
 const STEP: u64 = MEGAPIXEL / 100;
 
-/// The size of a picture whose sides neither the request nor the contract limits: the largest size
-/// that the contract names for any picture.
+/// The size in pixels that is assumed if neither the request nor the contract limits both sides of
+/// a picture: the largest size that the contract names for any picture.
 const LARGEST: u64 = 4 * MEGAPIXEL;
 
-/// A request with a larger size is certainly refused. Sums of this one do not overflow.
+/// The largest size in pixels that a price counts. The service certainly refuses a larger picture,
+/// and sums of this size do not overflow.
 const MOST: u64 = 10_000 * MEGAPIXEL;
 
-/// What a submission costs in credits, as a person or a program says.
+/// The price of a submission in credits, as a person or a program states it.
 ///
 /// The text of a price is `3` for each submission, `0.5/MP` for each megapixel, or `1+0.5/MP` for
 /// both. `Display` describes the price for people.
@@ -50,15 +52,17 @@ impl Price {
     /// Returns what the submission of a request costs in credits.
     ///
     /// A megapixel has 10^6 pixels, and sizes are rounded up to a hundredth of one. The size is
-    /// that of `width` and `height`. For a side that the request does not set, it is the maximum
-    /// that the contract allows. If there is none, the size is 4 megapixels, the largest size that
-    /// the contract names. The picture of such a request may be larger if it follows the size of an
-    /// input image, or if it is a video: set a price for each submission of such operations.
+    /// `width` times `height`. A side that the request does not set counts as the maximum that the
+    /// contract allows. If the contract has no maximum, the size is 4 megapixels, the largest size
+    /// that the contract names. The picture of such a request may be larger, if it follows the size
+    /// of an input image or is a video. For such operations, set a price for each submission
+    /// instead.
     pub fn of(self, request: &Request) -> f64 {
         self.of_all(1, pixels(request))
     }
 
-    /// Returns what submissions cost whose pictures have so many pixels together.
+    /// Returns what this number of submissions costs in credits, if their pictures have this many
+    /// pixels in total.
     pub fn of_all(self, submissions: u64, pixels: u64) -> f64 {
         self.credits * submissions as f64 + self.per_megapixel * megapixels(pixels)
     }
@@ -67,7 +71,7 @@ impl Price {
     ///
     /// # Errors
     ///
-    /// One of its parts is negative, infinite or not a number.
+    /// A part of the price is negative, infinite or not a number.
     pub fn checked(self) -> Result<Self, Error> {
         Ok(Self {
             credits: checked_credits("price", self.credits)?,
@@ -147,11 +151,12 @@ fn size(operation: &str, set: impl Fn(&str) -> Option<i64>) -> u64 {
     pixels.next_multiple_of(STEP)
 }
 
-/// Returns an amount that a program set. Negative zero becomes zero.
+/// Checks an amount of credits that a program has set, and returns it. Negative zero becomes zero.
 ///
 /// # Errors
 ///
-/// It is negative, infinite or not a number. The message calls it `what`, for example "budget".
+/// The amount is negative, infinite or not a number. The message calls the amount `what`, for
+/// example "budget".
 pub fn checked_credits(what: &str, credits: f64) -> Result<f64, Error> {
     if credits.is_finite() && credits >= 0.0 {
         return Ok(credits + 0.0);
@@ -195,7 +200,7 @@ mod tests {
         };
         assert_eq!(of("gen-2-pro", &[("width", 1024), ("height", 1024)]), 1_050_000);
         assert_eq!(of("gen-2-pro", &[("width", 64), ("height", 64)]), 10_000);
-        // What 0 means is not shown.
+        // The contract does not show what 0 means.
         assert_eq!(of("gen-2-pro", &[("width", 0), ("height", 64)]), LARGEST);
         assert_eq!(of("gen-2-pro", &[("width", 4096), ("height", 4096)]), 16_780_000);
         assert_eq!(of("gen-2-pro", &[("width", i64::MAX), ("height", i64::MAX)]), MOST);

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 /// How a picture was made: the content of the JSON file next to it. A batch writes one next to each
 /// picture, `fox.jpg.json` next to `fox.jpg`, and `kiln generate --describe` does, too.
 ///
-/// It contains no images, no secrets, and no queries of URLs.
+/// The file contains no images, no secrets, and no queries of URLs, which may be signed.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Description {
     /// [`VERSION`](Self::VERSION) of the program that wrote the file.
@@ -32,10 +32,10 @@ pub struct Description {
     /// The cost, if the service reported it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credits: Option<f64>,
-    /// When what happened.
+    /// The times of the job.
     #[serde(default)]
     pub times: DescribedTimes,
-    /// The file.
+    /// The file of the picture.
     pub picture: DescribedPicture,
     /// The request in the form that [`describe_request`] returns.
     pub request: Value,
@@ -69,10 +69,11 @@ pub struct DescribedPicture {
 }
 
 impl Description {
-    /// Increases when the meaning of a member changes. New members do not change it.
+    /// The version of the format. It increases when the meaning of a member changes, but not when a
+    /// member is added.
     pub const VERSION: u32 = 1;
 
-    /// Returns `None` if the content is not that of a description.
+    /// Parses the content of a file. Returns `None` if it is not a description.
     pub fn parse(content: &[u8]) -> Option<Self> {
         serde_json::from_slice(content).ok()
     }
@@ -91,9 +92,10 @@ impl Description {
     }
 }
 
-/// Returns a request in the form of [`Request::to_json`], without what nobody should read: images
-/// in memory become their sizes and digests, and URLs lose their queries. Secrets are left out.
-/// `file` describes an image file, at least with its `path`.
+/// Returns a request in the form of [`Request::to_json`], without content that does not belong in a
+/// file beside a picture: images in memory are replaced by their sizes and digests, URLs lose their
+/// queries, and secrets are left out. `file` returns the description of an image file, with at
+/// least its `path`.
 ///
 /// # Errors
 ///
@@ -102,7 +104,7 @@ pub fn describe_request(
     request: &Request,
     file: impl Fn(&Path) -> Value,
 ) -> Result<Value, imagekiln::Error> {
-    // It was valid JSON a moment ago.
+    // `to_json` has just returned it, so it is valid JSON.
     let stored = serde_json::from_str(&request.to_json()?).unwrap_or_default();
     Ok(request::cleaned(stored, request.operation(), &file))
 }

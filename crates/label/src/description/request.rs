@@ -11,8 +11,9 @@ use serde_json::{Map, Value, json};
 
 use crate::sha256;
 
-/// ASCII text of this length without whitespace is an image, even in a field that the contract does
-/// not define. Prompts in other scripts may have no whitespace.
+/// ASCII text of this length without whitespace counts as an image, even in a field that the
+/// contract does not define. Only ASCII text does, because prompts in other scripts may have no
+/// whitespace.
 const SHORTEST_IMAGE: usize = 1024;
 
 const BASE64: GeneralPurpose = GeneralPurpose::new(
@@ -37,7 +38,8 @@ pub(super) fn cleaned(stored: Value, operation: &Operation, file: DescribeFile<'
     })
 }
 
-/// `serde_json` keeps the order of members only with a feature that another package may turn on.
+/// Cleans the members of an object, and sorts them by name. Otherwise, their order would depend on
+/// a feature of `serde_json` that another package may turn on.
 fn sorted(members: Map<String, Value>, clean: impl Fn(&str, Value) -> Value) -> Value {
     let members: BTreeMap<String, Value> = members.into_iter().collect();
     let members = members.into_iter().map(|(name, value)| {

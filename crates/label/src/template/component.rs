@@ -18,14 +18,16 @@ pub(super) const FORBIDDEN: [char; 9] = ['/', '\\', ':', '*', '?', '"', '<', '>'
 /// The names of devices on Windows, with any extension. `1` stands for any digit.
 const DEVICES: [&str; 8] = ["con", "prn", "aux", "nul", "com1", "lpt1", "conin$", "conout$"];
 
-/// Files with this prefix may be deleted as leftover temporary files.
+/// The prefix of temporary files. The client deletes files with this prefix that a killed process
+/// has left behind.
 const TEMPORARY: &str = ".imagekiln-";
 
-/// Refuses a component of a path that would lead elsewhere, or that a file cannot have.
+/// Refuses a component of a path that would lead to another directory, or that cannot be the name
+/// of a file.
 ///
 /// # Errors
 ///
-/// What is wrong with the component.
+/// The text says what is wrong with the component.
 pub fn check_component(component: &str) -> Result<(), String> {
     check_text(component)?;
     if component.len() > MAX_COMPONENT {
@@ -35,7 +37,7 @@ pub fn check_component(component: &str) -> Result<(), String> {
     }
 }
 
-/// Refuses what [`check_component`] does, except for a length that rendering makes shorter.
+/// Like [`check_component`], but accepts a component of any length, because rendering shortens it.
 pub(super) fn check_text(component: &str) -> Result<(), String> {
     let problem = match component {
         "" => "it has an empty component",
@@ -68,7 +70,8 @@ pub(super) fn safe(component: &str) -> String {
     if name.is_empty() { "_".to_owned() } else { name }
 }
 
-/// Changes the start of a name that looks like that of a temporary file.
+/// Changes a name that looks like the name of a temporary file, so that nobody deletes the file as
+/// one.
 pub(super) fn lasting(name: &str) -> String {
     match name.strip_prefix('.') {
         Some(rest) if name.starts_with(TEMPORARY) => format!("_{rest}"),
@@ -113,7 +116,7 @@ pub fn shortened(name: &str, longest: usize) -> String {
     format!("{}{extension}", trimmed(stem))
 }
 
-/// The stem and the extension of a name.
+/// Splits a name into its stem and its extension.
 fn split(name: &str) -> (&str, &str) {
     match name.rfind('.') {
         Some(dot) if name.len() - dot <= LONGEST_EXTENSION => name.split_at(dot),
@@ -139,8 +142,8 @@ pub(super) fn plain(value: &str, longest: usize, otherwise: &str) -> String {
     bounded(value.collect(), longest, otherwise)
 }
 
-/// Makes an id safe like [`plain`]. The hash of one that had to be changed keeps different ids
-/// different.
+/// Makes an id safe like [`plain`]. An id that had to be changed gets a hash, so that different ids
+/// stay different.
 pub(super) fn id(value: &str, longest: usize, otherwise: &str) -> String {
     let safe = plain(value, longest, otherwise);
     if safe == value || value.is_empty() {

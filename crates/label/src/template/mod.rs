@@ -54,9 +54,9 @@ const LONGEST_EXTENSION: usize = 10;
 /// | `{id}` | the id of the task |
 /// | `{ext}` | the usual extension of the format in which the picture arrived |
 ///
-/// `{{` and `}}` are braces. In a slug, Latin letters have no marks, as in `creme-brulee`, and
-/// letters of other scripts stay. The slug of a prompt without letters and digits is `prompt-` and
-/// eight digits of its SHA-256 digest.
+/// `{{` and `}}` are braces. In a slug, Latin letters lose their marks, as in `creme-brulee`, and
+/// letters of other scripts are kept. The slug of a prompt without letters and digits is `prompt-`
+/// and eight digits of its SHA-256 digest.
 ///
 /// A rendered name is a relative path with `/` between its components, and valid on Unix and
 /// Windows. Values cannot add components: characters that file names cannot contain become `-`.
@@ -67,7 +67,7 @@ const LONGEST_EXTENSION: usize = 10;
 /// A target without fields is used as it is, even if its extension is not that of the picture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Template {
-    /// No text is empty or next to another one.
+    /// No text is empty, and no two texts follow each other.
     parts: Vec<Part>,
 }
 
@@ -124,8 +124,8 @@ impl Template {
         self.parts.iter().any(|part| matches!(part, Part::Field(field) if field.name() == name))
     }
 
-    /// Returns a template in which only a date, an id and an extension are left that are not known
-    /// yet: those that are empty in `fields`.
+    /// Fills in the fields, and returns a template without them. A date, an id and an extension
+    /// that are empty in `fields` are not known yet: these fields stay in the template.
     ///
     /// ```
     /// use imagekiln_label::{Template, TemplateFields};
@@ -172,8 +172,8 @@ impl Template {
     }
 }
 
-/// Changes what rendering would change, as far as it is known, because [`Template::parse`] may
-/// refuse it.
+/// Makes the text that is already known safe, as rendering would do later, because
+/// [`Template::parse`] may refuse the text as it is.
 fn make_safe(parts: &mut [Part]) {
     let count = parts.len();
     for (place, part) in parts.iter_mut().enumerate() {

@@ -5,7 +5,7 @@ use std::fmt;
 use super::component;
 use crate::Error;
 
-/// The maximum number of digits of a padded index; that of the largest index.
+/// The maximum number of digits of a padded index: the number of digits of the largest `u64`.
 const WIDEST: u8 = 20;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -141,7 +141,7 @@ fn split(template: &str) -> Result<Vec<Part>, (usize, String)> {
 fn check_path(parts: &[Part]) -> Result<(), String> {
     let is_plain = parts.iter().all(|part| matches!(part, Part::Text(_)));
     let components = components(parts);
-    // Otherwise, a file that describes another picture could replace this one.
+    // Otherwise, the description of another picture could replace this picture.
     if components.last().is_some_and(|last| component::is_json(&last.text)) {
         return Err("`.json` is the extension of files that describe pictures".to_owned());
     }
@@ -151,7 +151,8 @@ fn check_path(parts: &[Part]) -> Result<(), String> {
         } else {
             component::check_component(text)?;
         }
-        // Other names on this system are the choice of the user.
+        // A target without fields is the choice of the user, and only has to be valid on this
+        // system.
         match text.chars().find(|c| component::FORBIDDEN.contains(c)) {
             Some(c) if !is_plain => Err(format!("file names cannot contain `{c}` on Windows")),
             _ => Ok(()),

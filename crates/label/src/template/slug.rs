@@ -3,7 +3,7 @@
 use super::component::start;
 use crate::sha256;
 
-/// The maximum length in bytes.
+/// The maximum length of a slug in bytes.
 const LONGEST: usize = 60;
 
 /// The number of characters of a prompt that are read.
@@ -55,7 +55,8 @@ pub(super) fn slug(prompt: &str) -> String {
     if slug.len() > LONGEST {
         let whole = start(&slug, LONGEST);
         let is_whole = slug[whole.len()..].starts_with('-');
-        // Scripts without spaces have words of any length.
+        // Cut at the end of a word, unless that would lose more than half of the slug: in scripts
+        // without spaces, words have any length.
         let end = whole.rfind('-').filter(|end| !is_whole && *end >= LONGEST / 2);
         let end = end.unwrap_or(whole.len());
         slug.truncate(end);
@@ -65,7 +66,7 @@ pub(super) fn slug(prompt: &str) -> String {
     } else if prompt.trim().is_empty() {
         "picture".to_owned()
     } else {
-        // Prompts without letters have different names, too.
+        // The digest gives different prompts without letters different names.
         format!("prompt-{}", &sha256(prompt.as_bytes())[..8])
     }
 }
