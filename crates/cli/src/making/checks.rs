@@ -1,4 +1,5 @@
-//! Finds what a valid request lacks, so that nobody wants to pay for it.
+//! Finds requests that are valid but useless, such as an edit without an image: the service would
+//! bill them, and nobody wants their pictures.
 
 use std::{
     fmt,
@@ -10,7 +11,7 @@ use serde_json::{Map, Value};
 
 use imagekiln::{FieldKind, ImageInput, NeedKind, Operation, Request, text::counted};
 
-/// Enough for the headers of an image.
+/// How many bytes of an image are read for its headers.
 pub const HEADER: usize = 512 * 1024;
 
 /// The maximum size of a mask that is decoded, in bytes.
@@ -22,13 +23,13 @@ const GRAY: u8 = 40;
 /// Text of this length in an unlisted field may be base64, so it counts as an image.
 const LONG_TEXT: usize = 256;
 
-/// What a request lacks, although the contract allows it. The service would bill it, and make a
-/// picture that nobody wants.
+/// What a request lacks, although the contract allows the request. The service would bill the
+/// request, and make a picture that nobody wants.
 #[derive(Debug, PartialEq)]
 pub enum MissingInput {
     /// The prompt is empty or blank.
     Prompt,
-    /// None of the images is set that the model works on.
+    /// The request sets none of the images that the model works on.
     Image {
         /// The fields of which one has to be set.
         fields: &'static [&'static str],
@@ -46,7 +47,7 @@ pub enum MissingInput {
 
 impl MissingInput {
     /// Finds what the request lacks. Checks the images that the contract says the model needs
-    /// (`x-needs`). Other fields may be optional after all: the interface does not show which ones
+    /// (`x-needs`). Other fields are not checked, because the interface does not show which of them
     /// are required.
     ///
     /// May block, because it reads the headers of image files.
@@ -122,7 +123,7 @@ fn takes_image(model: &Operation, name: &str) -> bool {
     model.field(name).is_some_and(|field| matches!(field.kind, FieldKind::Image { .. }))
 }
 
-/// Whether this is how an outline describes an image.
+/// Whether these members describe an image, in the form of an outline.
 fn is_image(members: &Map<String, Value>) -> bool {
     members.contains_key("bytes") || (members.len() == 1 && members.contains_key("url"))
 }
@@ -144,8 +145,8 @@ pub fn masks(request: &Request) -> impl Iterator<Item = (&'static str, &ImageInp
     fields.filter_map(|field| Some((field.name, request.image_in(field.name)?)))
 }
 
-/// Finds what is wrong with a mask, so that nobody pays for a picture in which nothing or the wrong
-/// area changes: it is transparent, in color, black everywhere, or white everywhere.
+/// Returns what is wrong with a mask that is transparent, in color, black everywhere, or white
+/// everywhere. The service would bill a picture in which nothing or the wrong area changes.
 ///
 /// Decodes JPEG, PNG and WebP, and may block. Returns `None` for an image that cannot be decoded.
 pub fn mask_problem(mask: &ImageInput) -> Option<&'static str> {

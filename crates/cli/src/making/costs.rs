@@ -1,6 +1,6 @@
-//! What the pictures of a command are expected to cost. Asks before it makes many or expensive
-//! ones, since `kiln edit many/*.png`, or a digit too many after `-n`, would pay for all of them
-//! without a word, and keeps within `--budget`.
+//! The expected costs of the pictures of a command. The command asks before it makes many or
+//! expensive pictures, because `kiln edit many/*.png`, or a digit too many after `-n`, would
+//! otherwise pay for all of them without a question. It also keeps within `--budget`.
 
 use std::collections::HashMap;
 
@@ -23,7 +23,7 @@ use imagekiln::{
     text::{Credits, counted},
 };
 
-/// The number of submissions whose costs are known, newest first. Each is a file to read.
+/// How many of the newest submissions are searched for known costs. Each is a file to read.
 const NEWEST: usize = 1000;
 
 #[derive(Debug, Clone, Args)]
@@ -40,11 +40,12 @@ pub fn args() -> Vec<Arg> {
     crate::args::options::of::<CostOptions>()
 }
 
-/// What a picture is expected to cost.
+/// The expected cost of a picture.
 #[derive(Debug, Clone, Copy)]
 pub struct Expected {
     pub credits: f64,
-    /// The submission of the same model and size that cost as much, unless a price is configured.
+    /// The number of the earlier submission, of the same model and size, that had this cost. `None`
+    /// if the price is configured.
     pub as_number: Option<u64>,
 }
 
@@ -65,8 +66,8 @@ impl Expected {
     }
 }
 
-/// What each picture is expected to cost: by the configured prices, or else as much as the last
-/// one of the same model and size. Simulated pictures cost nothing.
+/// Returns the expected cost of each picture: the configured price, or else the cost of the last
+/// picture of the same model and size. Simulated pictures cost nothing.
 pub fn expected(context: &Context, planned: &[Planned]) -> Vec<Option<Expected>> {
     if context.shared.simulate {
         let nothing = Expected { credits: 0.0, as_number: None };
@@ -104,7 +105,7 @@ fn what_it_is(kept: &serde_json::Value) -> (Option<String>, Vec<String>) {
     (request::model(kept), sizes.collect())
 }
 
-/// Whether a sum is above a limit, by more than the rounding of sums.
+/// Whether a sum is above a limit, by more than the rounding errors of sums such as 0.1 + 0.2.
 pub fn exceeds(sum: f64, limit: f64) -> bool {
     sum > limit + 1e-6
 }
@@ -114,9 +115,10 @@ pub fn sum(expected: &[Option<Expected>]) -> Option<f64> {
     expected.iter().map(|expected| Some(expected.as_ref()?.credits)).sum()
 }
 
-/// Refuses pictures that are expected to cost more than the budget, and asks whether to make these
-/// if there are more than the user makes without a question, or they cost more. Without a terminal,
-/// the command fails instead. Simulated pictures cost nothing.
+/// Refuses pictures that are expected to cost more than the budget. Asks the user whether to make
+/// the pictures if there are more than the setting `ask_above`, or if they cost more than
+/// `ask_above_credits`. Without a terminal, the command fails instead of asking. Simulated pictures
+/// cost nothing, so nobody is asked about them.
 pub async fn check(
     context: &Context,
     expected: &[Option<Expected>],
@@ -162,8 +164,9 @@ pub async fn check(
     }
 }
 
-/// Asks whether prompts of a single word are several prompts, and not one without quotes. Without a
-/// terminal, the command fails.
+/// Asks whether several prompts are meant, if one of them is a single word: they may be one prompt
+/// whose quotes are missing, and the command would pay for a picture of each word. Without a
+/// terminal, the command fails instead of asking.
 pub async fn check_words(
     context: &Context,
     prompts: &[&str],
@@ -196,9 +199,10 @@ fn options(matches: &ArgMatches) -> Result<CostOptions, Failure> {
     Ok(CostOptions::from_arg_matches(matches)?)
 }
 
-/// The credits that the pictures of a command may cost. What is in progress counts with its
-/// expected cost. As long as no cost is known, one picture is in progress at a time; after one that
-/// may have been billed for a cost that nobody knows, there is no other.
+/// The credits that the pictures of a command may cost. A picture in progress counts with its
+/// expected cost. As long as no cost is known, one picture is in progress at a time. If a picture
+/// may have been billed and its cost stays unknown, no other one is submitted, because nobody can
+/// tell what is left of the budget.
 pub struct Budget {
     limit: f64,
     spent: f64,
@@ -243,7 +247,8 @@ impl Budget {
         self.active.push((index, self.cost(expected)));
     }
 
-    /// A picture has ended with this cost. One whose cost is not known counts as it was expected.
+    /// Notes that a picture has ended with this cost. If the cost is not known, the picture counts
+    /// with its expected cost, because it may have been billed.
     pub fn ended(&mut self, index: usize, cost: Option<f64>, was_sent: bool) {
         let found = self.active.iter().position(|(active, _)| *active == index);
         let expected = found.and_then(|at| self.active.swap_remove(at).1);

@@ -61,7 +61,8 @@ fn description(
     }
 }
 
-/// Replaces the description of an earlier picture, and no other file.
+/// Writes the file beside a picture. Replaces the description of an earlier picture, but no other
+/// file.
 fn write(picture: &Path, description: &Description) -> io::Result<()> {
     let mut path = picture.as_os_str().to_owned();
     path.push(DESCRIPTION);

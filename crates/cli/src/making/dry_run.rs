@@ -61,7 +61,7 @@ pub fn print(context: &Context, planned: &[Planned], paid: &[Option<Paid>]) -> R
     Ok(())
 }
 
-/// The first request, and the differences of the others.
+/// Shows the first request, and how the others differ from it.
 fn for_people(
     preview: &Preview,
     planned: &[Planned],
@@ -96,7 +96,7 @@ fn for_people(
     text + "\nnothing was sent"
 }
 
-/// The seeds, prompts and names of several pictures.
+/// Lists the seeds, prompts and names of several pictures.
 fn others(planned: &[Planned]) -> String {
     let mut text = format!("\n{} pictures:", planned.len());
     for planned in planned.iter().take(MOST_LISTED) {
@@ -115,7 +115,7 @@ fn others(planned: &[Planned]) -> String {
     }
 }
 
-/// A value on one line: an image with its format, its size and its origin.
+/// Shows a value on one line. An image is shown with its format, its size and its origin.
 fn shown(value: &Value) -> String {
     let Value::Object(image) = value else { return value.to_string() };
     if let (1, Some(Value::String(url))) = (image.len(), image.get("url")) {

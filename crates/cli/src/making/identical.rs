@@ -1,5 +1,5 @@
 //! Finds requests that are already paid, so that nobody pays for the same picture twice by mistake.
-//! A drawn seed makes a request a new one.
+//! A request whose seed the command draws at random is always a new one.
 
 use clap::{Arg, ArgAction, ArgMatches};
 
@@ -13,10 +13,10 @@ use crate::{
 };
 use imagekiln::{Client, journal::State};
 
-/// A submission of the same request: its number, and what to say of it.
+/// An earlier submission of the same request: its number, and how a message describes it.
 pub type Paid = (u64, String);
 
-/// The number of submissions to compare, newest first. Each is a file to read.
+/// How many of the newest submissions are compared with a request. Each is a file to read.
 const NEWEST: usize = 1000;
 
 /// The maximum number of submissions or jobs to name.
@@ -32,13 +32,13 @@ pub fn again_arg() -> Arg {
         .help("Pay again for a request that is already paid")
 }
 
-/// Whether an argument is the one that insists on paying again.
+/// Whether an argument is `--again`.
 pub fn is_again(arg: &Arg) -> bool {
     arg.get_id() == AGAIN
 }
 
-/// Refuses requests that are already paid, unless the user insists. Commands without the flag
-/// always do.
+/// Refuses requests that are already paid, unless the user passes `--again`. Commands that do not
+/// have this flag refuse nothing.
 pub fn check(
     context: &Context,
     client: &Client,
@@ -59,7 +59,7 @@ pub fn check(
     Err(Failure::already_paid(format!("the same request is {}", first_of(&names))))
 }
 
-/// Joins the first ones, and counts the others.
+/// Joins the first texts, and counts the others.
 pub fn first_of(texts: &[String]) -> String {
     let first = texts.iter().take(MOST_NAMED).map(String::as_str).collect::<Vec<_>>().join("; ");
     match texts.len().saturating_sub(MOST_NAMED) {
@@ -68,8 +68,8 @@ pub fn first_of(texts: &[String]) -> String {
     }
 }
 
-/// Finds the paid submissions for a command that sends nothing. It needs no history, and knows no
-/// service without a base URL.
+/// Returns the paid submissions for a command that sends nothing. Finds none if the history or the
+/// base URL is missing, because a dry run must work without them.
 pub fn of_dry_run(context: &Context, planned: &[Planned]) -> Result<Vec<Option<Paid>>, Failure> {
     let tls = service::tls(false)?;
     let builder = context.settings.unsent()?.api_key("not sent");
@@ -100,7 +100,7 @@ fn paid(
     Ok(found)
 }
 
-/// Whether the submission is charged or may be, and may still lead to a picture.
+/// Whether a submission was billed or may have been, and has a picture or may still get one.
 fn is_paid(entry: &Entry) -> bool {
     let state = entry.record.state();
     matches!(state, State::Unknown | State::Accepted | State::Ready | State::Saved { .. })

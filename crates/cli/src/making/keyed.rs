@@ -1,5 +1,6 @@
-//! `--key`: a picture by a name of the user's, which is paid for once, whatever happens to the
-//! commands that ask for it. A name means the same picture here and in a batch, with the same seed.
+//! `--key`: a picture with a name that the user chooses. The picture is paid for once, whatever
+//! happens to the commands that ask for it. A name means the same picture here and in a batch, with
+//! the same seed.
 
 use clap::{ArgMatches, Args, FromArgMatches as _, value_parser};
 
@@ -29,7 +30,7 @@ pub struct KeyOptions {
 pub struct Keys(Option<Key>);
 
 impl Keys {
-    /// Refuses a place in which no later command finds the picture.
+    /// Reads the options. Refuses a target where a later command cannot find the picture.
     pub fn of(context: &Context, matches: &ArgMatches, place: &Place) -> Result<Self, Failure> {
         let KeyOptions { key, attempt } = KeyOptions::from_arg_matches(matches)?;
         let Some(name) = key else { return Ok(Self(None)) };
@@ -46,7 +47,8 @@ impl Keys {
         Ok(Self(Some(Key::new(name).attempt(attempt.unwrap_or(1)))))
     }
 
-    /// Returns the key of a picture of the command. If there are several, its number is added.
+    /// Returns the key of a picture of the command. If the command makes several, adds the number
+    /// of the picture.
     pub fn nth(&self, index: usize, count: usize) -> Option<Key> {
         let key = self.0.as_ref()?;
         let number = if count > 1 { format!("/{}", index + 1) } else { String::new() };
@@ -69,8 +71,8 @@ pub async fn continue_earlier(
     }
 }
 
-/// Adds what the history has to do with the failure of a picture with a key. `is_new` says whether
-/// this command has submitted it.
+/// Adds to the failure of a picture with a key what the history knows about its submission, and
+/// what the user can do. `is_new`: whether this command has submitted the picture.
 pub fn explained(
     context: &Context,
     session: &Session,

@@ -93,12 +93,12 @@ pub fn checked(
         let paid = identical::of_dry_run(context, &planned)?;
         return dry_run::print(context, &planned, &paid).map(|()| None);
     }
-    // After the dry run, because it can create directories.
+    // Not for a dry run, because the check can create directories.
     check_targets(context, &planned)?;
     Ok(Some(planned))
 }
 
-/// Opens the history for these pictures, and the client that submits them. Nothing is sent.
+/// Opens the history for these pictures, and the client that submits them. Sends nothing.
 pub async fn open(context: &Context, planned: &[Planned]) -> Result<Session, Failure> {
     let history = context.history(kept(context, planned))?;
     Session::recorded(context, history).await
@@ -136,12 +136,12 @@ async fn make_one(
     }
 }
 
-/// What became of a submission.
+/// The task of a picture that was submitted, by this command or by an earlier one.
 pub struct Submitted {
     pub task: Task,
-    /// Whether this command has submitted it, and not an earlier one with the same key.
+    /// Whether this command submitted the task. If not, an earlier command with the same key did.
     pub is_new: bool,
-    /// Where an earlier command has saved the picture.
+    /// The path where an earlier command has saved the picture.
     saved: Option<PathBuf>,
 }
 
@@ -176,7 +176,8 @@ pub async fn submit(
             return Failure::not_submitted();
         }
         let failure = match key {
-            // Another directory knows nothing of the key.
+            // Without the advice to use another directory, because a history there would not
+            // contain the key, and the picture could be paid for twice.
             Some(_) if error.kind() == ErrorKind::Journal && error.task().is_none() => error.into(),
             Some(key) => {
                 let failure = keyed::explained(context, session, (key, false), error.into());
@@ -212,7 +213,7 @@ fn abandoned(session: &Session, index: usize) -> Failure {
     explained(Failure::billing_unknown("interrupted", message), session, index)
 }
 
-/// Adds what the history has to do with the failure.
+/// Adds to a failure what the history knows about the submission, and what the user can do.
 fn explained(mut failure: Failure, session: &Session, index: usize) -> Failure {
     let Some(history) = &session.history else { return failure };
     if failure.kind == ErrorKind::Journal {
@@ -220,7 +221,7 @@ fn explained(mut failure: Failure, session: &Session, index: usize) -> Failure {
         if let Some(task) = failure.task.take() {
             let id = one_line(task.id());
             failure.message = format!("task {id} is paid for, but not recorded in {directory}");
-            // The command that saves its picture can record it then.
+            // With its submission, the task can be recorded by the command that saves the picture.
             failure.task = Some(match history.submission(index) {
                 Some(entry) => task.of_submission(entry.submission()),
                 None => task,
@@ -244,7 +245,7 @@ fn explained(mut failure: Failure, session: &Session, index: usize) -> Failure {
 }
 
 /// Waits for the picture, saves it, records that in the history, and describes the picture if its
-/// target says so. `request` is what is kept of its request.
+/// target says so. `request` is the kept form of the request.
 pub async fn finish(
     context: &Context,
     session: &Session,
@@ -276,7 +277,7 @@ pub async fn finish(
     Ok(saved)
 }
 
-/// How a saved picture differs from what its request asked for.
+/// Returns how a saved picture differs from what its request asked for.
 fn asked(request: &Value, saved: &Saved) -> Option<String> {
     let field = |name| request::field(request, name);
     let asked = Asked {
@@ -338,7 +339,7 @@ async fn follow(context: &Context, task: &Task) -> Result<Picture, Error> {
     loop {
         let next = poll_fn(|cx| Pin::new(&mut updates).poll_next(cx)).await;
         let Some(update) = next.transpose()? else {
-            // It ends with a final update or an error.
+            // The updates end with a final one or with an error, so this line is only a fallback.
             return task.wait_with(context.wait_options()).await;
         };
         if update.status().is_final() {

@@ -1,5 +1,5 @@
 //! The pictures of a command: the request and the target of each. Everything is checked here,
-//! before anything is sent.
+//! before anything is sent and billed.
 
 use std::{cell::RefCell, collections::HashSet, path::PathBuf, slice::from_mut};
 
@@ -34,17 +34,17 @@ const UNLISTED: &str = "the contract does not list the names of the fields: ask 
 pub struct Planned {
     pub request: Request,
     pub target: Target,
-    /// A name: of the image that it is made from, or of what was varied.
+    /// A name for the picture: of the image that it is made from, or of what was varied.
     name: Option<String>,
-    /// The seed, if it was drawn and `--seed` can repeat it.
+    /// The seed, if the command drew it at random and `--seed` can repeat it.
     pub drawn: Option<i64>,
     /// What was varied, such as `guidance 3`.
     pub label: Option<String>,
-    /// What it is expected to cost, for the progress.
+    /// The expected cost, as text for the progress line.
     pub price: Option<String>,
     /// The number of the submission whose picture is made again.
     again_of: Option<u64>,
-    /// What is kept of the request.
+    /// The request in the form that the history keeps.
     pub kept: Option<Value>,
     /// The idempotency key, if the user names the picture.
     pub key: Option<Key>,
@@ -84,7 +84,8 @@ pub fn plan(
             .advise("nothing was sent; `kiln batch run` makes any number of pictures"));
     }
     let draws = !request::has_seeds(matches) && !request.has_field(SEED);
-    // Pictures that also differ in their seeds could not be compared.
+    // The combinations of `--vary` share their seeds, because people could not compare pictures
+    // that also differ in their seeds.
     let shared = seeds.into_iter().enumerate().map(|(at, seed)| {
         let key = keys.nth(at, count);
         let draw = || drawn(context, key.as_ref(), request.clone()).integer(SEED);
@@ -105,7 +106,7 @@ pub fn plan(
             };
             match at {
                 0 => check(context, &request, options.any_mask)?,
-                // The images are the same.
+                // The images are those of the first request, so they are not checked again.
                 _ => request.validate()?,
             }
             let can_repeat = draws && key.is_none() && variants.len() <= 1;
@@ -123,12 +124,13 @@ pub fn plan(
         }
     }
     fill_in_targets(&mut planned)?;
-    // Once for all of them, which are of one model.
+    // Warn once, because all pictures are of one model.
     planned.first().inspect(|first| warn_of_deprecation(context, &first.request));
     Ok(planned)
 }
 
-/// Plans a picture that a program asks for by a key. Its request gets the seed of the key.
+/// Plans a picture that a program asks for by a key. The request gets the seed that follows from
+/// the key.
 pub fn keyed(
     context: &Context,
     request: Request,
@@ -153,7 +155,8 @@ pub fn keyed(
     Ok(planned)
 }
 
-/// The request with a seed, unless it has one. The same command with a key has the same request.
+/// Adds a seed to a request without one. With a key, the seed follows from its name, so that the
+/// same command always has the same request.
 fn drawn(context: &Context, key: Option<&Key>, request: Request) -> Request {
     match key {
         Some(key) => seeds::with_seed(key.name(), request),
@@ -201,8 +204,8 @@ fn warn_of_deprecation(context: &Context, request: &Request) {
     }
 }
 
-/// Fills the known facts of each picture into its target. Refuses a target that cannot hold all of
-/// them.
+/// Fills the known facts of each picture into its target. Refuses a target that cannot hold all
+/// pictures.
 fn fill_in_targets(planned: &mut [Planned]) -> Result<(), Failure> {
     let count = planned.len();
     let mut names = HashSet::new();
@@ -229,7 +232,7 @@ fn fill_in_targets(planned: &mut [Planned]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What the history keeps of each picture of a command.
+/// Returns what the history keeps of each picture of a command.
 pub fn kept(context: &Context, planned: &[Planned]) -> Vec<Kept> {
     let process = context.process();
     let requests = planned.iter().map(|planned| planned.kept.as_ref());
@@ -245,11 +248,12 @@ pub fn kept(context: &Context, planned: &[Planned]) -> Vec<Kept> {
     kept.collect()
 }
 
-/// Checks that the pictures can be saved to their targets, so that none is paid for in vain.
+/// Checks that the pictures can be saved to their targets, so that nothing is billed for a picture
+/// that cannot be saved.
 pub fn check_targets(context: &Context, planned: &[Planned]) -> Result<(), Failure> {
     let check = |target: &Target| target.check(context.output.json, &context.process().stdout);
     let mut targets = planned.iter().map(|planned| &planned.target);
-    // All of them are in one directory.
+    // All targets are in one directory, so it is checked once.
     let checked = targets.clone().next().map_or(Ok(()), check);
     let checked = checked.and_then(|()| targets.try_for_each(Target::check_name));
     checked.map_err(Failure::before_payment)

@@ -24,8 +24,8 @@ use crate::{
 };
 use imagekiln::{ErrorKind, TaskRef};
 
-/// The maximum number of pictures in progress, for settings without one. The client finds out how
-/// many of them the service allows.
+/// The maximum number of pictures in progress, if the settings have none. It can be high, because
+/// the client adapts to the number of tasks that the service allows.
 const MAX_ACTIVE: u16 = 256;
 
 /// Makes all planned pictures. Each one is printed when it is saved, and each failure is reported
@@ -93,7 +93,7 @@ pub async fn make_all(
             Ok((index, Err(failure))) => {
                 let cost = failure.task.as_ref().and_then(TaskRef::cost);
                 budget.ended(index, cost, failure.task.is_some() || failure.billing_unknown);
-                // The outcome of the command reports this for all of them.
+                // The outcome of the command reports an interruption once for all pictures.
                 if context.output.json || !failure.is_harmless_interruption() {
                     context.output.not_made(index + 1, &failure);
                 }
@@ -113,7 +113,7 @@ pub async fn make_all(
 struct Tally {
     all: usize,
     saved: usize,
-    /// What the tasks cost, as far as it is known.
+    /// The known costs of the tasks in credits.
     credits: Option<f64>,
     /// The failures of the pictures that were not saved.
     left: Left,
@@ -141,7 +141,8 @@ impl Tally {
         self.stops |= !is_about_it || failure.exit == Exit::Continues;
     }
 
-    /// The outcome of the command. `unreached` pictures were not submitted.
+    /// Returns the outcome of the command. `unreached` is the number of pictures that were not
+    /// submitted.
     fn outcome(self, unreached: usize, interrupts: &Interrupts) -> Result<(), Failure> {
         let Self { all, saved, left, left_out, unprinted, is_charged, is_over_budget, .. } = self;
         if saved == all {

@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::{failure::Failure, output::Output};
 use imagekiln::{FieldKind, ImageInput, Request};
 
-/// Loses nothing that people see.
+/// High enough that people see no difference.
 const JPEG_QUALITY: u8 = 95;
 
 /// Turns the images of a request that are stored turned, so that they are sent as viewers show
@@ -24,7 +24,7 @@ pub fn turned(request: Request) -> Result<Request, Failure> {
         if image.orientation() == 1 {
             continue;
         }
-        // A decoder may fill what is missing with gray.
+        // Refuse truncated images first, because a decoder may fill the missing part with gray.
         Request::new(request.operation()).image(name, image.clone()).check_images()?;
         let upright = turned_upright(image).ok_or_else(|| {
             Failure::request(format!("{name}: could not turn the image upright")).advise(
@@ -59,7 +59,7 @@ pub fn ambiguous_mask(request: &Request, field: &str) -> Option<String> {
     })
 }
 
-/// What to do about it.
+/// The advice for an ambiguous mask.
 pub const MASK_ADVICE: &str = "if the mask was drawn on what viewers show, pass --upright";
 
 /// Warns if a mask fits an image both as it is stored and as viewers show it.
@@ -99,7 +99,7 @@ fn write(
     profile: Option<Vec<u8>>,
 ) -> ImageResult<()> {
     if let Some(profile) = profile {
-        // An encoder that refuses profiles writes none.
+        // An encoder without support for profiles writes the image without one.
         let _ = encoder.set_icc_profile(profile);
     }
     image.write_with_encoder(encoder)

@@ -22,7 +22,7 @@ use imagekiln::{FieldKind, ImageInput, Operation, Request, text::hint};
 /// The pictures that a command asks for.
 pub struct Pictures {
     pub request: Request,
-    /// Without any, the request is complete.
+    /// What the pictures differ in. If there are no variants, the request is complete.
     pub variants: Vec<Variant>,
     /// The number of the submission whose picture is made again.
     pub again_of: Option<u64>,
@@ -69,7 +69,7 @@ pub struct Base {
     pub label: Option<String>,
 }
 
-/// The requests of a command: for each variant, one with each combination of values.
+/// Returns the requests of a command: for each variant, one with each combination of values.
 pub fn bases<'a>(
     request: Request,
     variants: &'a [Variant],
@@ -115,18 +115,18 @@ impl Varied {
     }
 }
 
-/// What `--size` sets, which is no field.
+/// The name by which `--vary` sets width and height, as `--size` does. It is not a field.
 const SIZE: &str = "size";
 
-/// The combinations of the values that `--vary` names, each of which is made with `seeds` seeds.
-/// One empty combination without it.
+/// Returns the combinations of the values that `--vary` names. Each is made with `seeds` seeds.
+/// Without `--vary`, returns one empty combination.
 pub fn combinations(
     model: &'static Operation,
     seeds: usize,
     matches: &ArgMatches,
     inputs: &mut Inputs<'_>,
 ) -> Result<Vec<Vec<Varied>>, Failure> {
-    // `kiln task submit` submits one request.
+    // `kiln task submit` has no `--vary`, because it submits one request.
     let given = matches.try_get_many::<Setting>(VARY).ok().flatten();
     let mut combinations = vec![Vec::new()];
     let mut fields = Vec::new();
