@@ -1,5 +1,5 @@
-//! Which pictures a picture was made from. A picture is known by its SHA-256 digest, so that a file
-//! may have another name or another place by then.
+//! Finds out which pictures a picture was made from. Pictures are recognized by their SHA-256
+//! digests, so their files may have been renamed or moved since.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -9,7 +9,7 @@ use super::{Entry, read};
 use crate::process::Process;
 use imagekiln::journal::State;
 
-/// The number of submissions to compare with images, newest first. Each is a file to read.
+/// How many of the newest submissions are compared with images. Each is a file to read.
 const NEWEST: usize = 10_000;
 
 impl Entry {
@@ -22,7 +22,7 @@ impl Entry {
     }
 }
 
-/// For each kept request, the numbers of the submissions whose pictures are its images.
+/// Returns, for each kept request, the numbers of the submissions whose pictures are its images.
 pub fn sources<'r>(
     process: &Process,
     requests: impl IntoIterator<Item = Option<&'r Value>>,
@@ -30,7 +30,7 @@ pub fn sources<'r>(
     let images: Vec<BTreeSet<&str>> = requests.into_iter().map(digests).collect();
     let mut unknown: BTreeSet<&str> = images.iter().flatten().copied().collect();
     let mut numbers = HashMap::new();
-    // Nothing is read without images.
+    // Without images, the history is not read.
     let read = (!unknown.is_empty()).then(|| read(process).ok()).flatten();
     for entry in read.into_iter().flatten().take(NEWEST).flatten() {
         if let Some(digest) = entry.sha256().and_then(|digest| unknown.take(digest)) {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::files::target::{Pattern, Place, Target, ends_with_separator};
 use imagekiln_label::Template;
 
-/// A path. Not every path is valid Unicode.
+/// A path in the form in which the history stores it. Not every path is valid Unicode.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum StoredPath {
@@ -64,13 +64,13 @@ pub struct Destination {
 }
 
 impl Destination {
-    /// The destination of a command in a working directory. Without one, relative paths stay
-    /// relative.
+    /// Returns the destination of a command in a working directory. If `directory` is empty,
+    /// relative paths stay relative.
     pub fn of(target: &Target, directory: &Path) -> Self {
         let (path, template) = match &target.place {
             Place::File(path) => (Some(path.clone()), None),
             Place::Named(path) if path.as_os_str().is_empty() => (None, None),
-            // The separator at the end marks a directory, even if it disappears.
+            // The separator at the end marks a directory, even if somebody deletes the directory.
             Place::Named(path) => (Some(path.join("")), None),
             Place::Pattern(pattern) => (Some(pattern.directory.clone()), Some(&pattern.template)),
             Place::Special(_) | Place::Stdout => (None, None),
@@ -89,7 +89,7 @@ impl Destination {
     pub fn is_for(&self, target: &Target, directory: &Path) -> bool {
         let other = Self::of(target, directory);
         let options = |one: &Self| (one.overwrite, one.mkdir, one.describe);
-        // Paths are the same with and without a separator at the end.
+        // A separator at the end makes no difference between two paths.
         self.output().is_some_and(|output| Some(output) == other.output())
             && options(self) == options(&other)
     }

@@ -8,8 +8,8 @@ use imagekiln::{Client, Durations};
 
 const NAME: &str = "durations.json";
 
-/// Returns what earlier commands have seen: nothing if the file is missing or damaged, because it
-/// only makes the first polls better.
+/// Returns how long the tasks of earlier commands took. Returns nothing if the file is missing or
+/// damaged, because the durations only help to time the first polls.
 pub fn known(process: &Process) -> Durations {
     let text = path(process).and_then(|path| fs::read_to_string(path).ok());
     text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
@@ -19,14 +19,14 @@ fn path(process: &Process) -> Option<PathBuf> {
     Some(directory(process).ok()?.join(NAME))
 }
 
-/// Writes what a client has seen when the command ends.
+/// Writes how long the tasks of a client took, when the command ends.
 pub struct KeptDurations {
     client: Client,
     path: PathBuf,
 }
 
 impl KeptDurations {
-    /// Returns `None` without a directory for the history.
+    /// Returns `None` if there is no directory for the history.
     pub fn of(process: &Process, client: &Client) -> Option<Self> {
         Some(Self { client: client.clone(), path: path(process)? })
     }
@@ -39,7 +39,8 @@ impl Drop for KeptDurations {
             return;
         }
         let Ok(text) = serde_json::to_string(&durations) else { return };
-        // The pictures are saved. A failure only makes the first polls of the next command worse.
+        // The pictures are saved. After a failure, the next command only times its first polls less
+        // well.
         let _ = write_private(&self.path, &text);
     }
 }

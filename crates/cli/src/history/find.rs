@@ -12,7 +12,7 @@ use crate::{failure::Failure, models, process::Process, text::sanitize::one_line
 use imagekiln::{Operation, TaskRef};
 use imagekiln_label::Description;
 
-/// What is added to the name of a picture for the file that describes it.
+/// What the name of a description adds to the name of its picture: `fox.png.json`.
 pub const DESCRIPTION: &str = ".json";
 
 /// How arguments name a picture, for help.
@@ -21,12 +21,12 @@ pub const PICTURE_HELP: &str = concat!(
     "or the .json file beside it"
 );
 
-/// The fewest characters of an id that are a prefix. Shorter texts are complete ids.
+/// The fewest characters with which an id can be abbreviated. Shorter texts must be complete ids.
 const SHORTEST_PREFIX: usize = 4;
 
 const ADVICE: &str = "`kiln history` lists the submissions with their numbers";
 
-/// The submission that `@last` or `@3` names. `None` if the text has another form.
+/// Returns the submission that `@last` or `@3` names, or `None` if the text has another form.
 pub fn by_number(process: &Process, text: &str) -> Result<Option<Entry>, Failure> {
     let Some(name) = text.strip_prefix('@') else { return Ok(None) };
     if name == "last" {
@@ -62,7 +62,7 @@ pub fn by_task(process: &Process, task: &TaskRef) -> Result<Option<Entry>, Failu
     first(process, is_it)
 }
 
-/// The submission whose task has this id, or is the only one whose id starts like this.
+/// Returns the submission whose task has this id, or the only one whose id starts with the text.
 pub fn by_prefix(process: &Process, text: &str) -> Result<Option<Entry>, Failure> {
     let starts = |entry: &Entry| entry.record.task().is_some() && id_of(entry).starts_with(text);
     let found: Vec<Entry> = read(process)?.flatten().filter(starts).collect();
@@ -88,7 +88,7 @@ pub fn by_prefix(process: &Process, text: &str) -> Result<Option<Entry>, Failure
     Ok(found.into_iter().next())
 }
 
-/// The submission that `@last`, `@3`, an id or its beginning names.
+/// Returns the submission that `@last`, `@3`, an id or its beginning names.
 pub fn recorded(process: &Process, text: &str) -> Result<Option<Entry>, Failure> {
     match by_number(process, text)? {
         Some(entry) => Ok(Some(entry)),
@@ -139,7 +139,7 @@ impl Made {
         })
     }
 
-    /// What the history or the file has of the request.
+    /// Returns the request, as the history or the file beside the picture keeps it.
     pub fn request(&self) -> Option<&Value> {
         match self {
             Self::Recorded(entry) => entry.kept.request.as_ref(),
@@ -159,7 +159,7 @@ impl Made {
         }
     }
 
-    /// How to get the picture again, if its file was deleted.
+    /// Returns how to get the picture again, if its file was deleted.
     pub fn how_to_restore(&self, process: &Process) -> Option<String> {
         match self {
             Self::Recorded(entry) => entry.how_to_restore(&process.directory),
@@ -167,7 +167,7 @@ impl Made {
         }
     }
 
-    /// A name of the picture for messages.
+    /// Returns a name of the picture for messages.
     pub fn name(&self) -> String {
         match self {
             Self::Recorded(entry) => format!("@{}", entry.number),
@@ -176,8 +176,8 @@ impl Made {
     }
 }
 
-/// The picture in a file, or the one that the file describes. The history knows more than the file
-/// beside a picture.
+/// Returns the picture in a file, or the picture that the file describes. Looks in the history
+/// first, because it contains more than the file beside a picture.
 fn of_file(process: &Process, path: &Path) -> Result<Option<Made>, Failure> {
     let beside = path.to_string_lossy();
     let (picture, description) = match beside.strip_suffix(DESCRIPTION) {
@@ -191,12 +191,13 @@ fn of_file(process: &Process, path: &Path) -> Result<Option<Made>, Failure> {
                 .is_some_and(|one| fs::canonicalize(other).is_ok_and(|other| one == other))
     };
     let is_there = |entry: &Entry| entry.saved_path().is_some_and(|saved| same(saved, &picture));
-    // A copy, or a file that was renamed or moved. No other place is searched.
+    // The digest recognizes a picture that was copied, renamed or moved. Only this file is read, no
+    // other one.
     let digest = request::digest_of(&picture).ok();
     let (mut copied, mut was_there) = (None, false);
     for entry in read(process).into_iter().flatten().flatten() {
         let is_kept = entry.kept.request.is_some();
-        // An older picture in the same place was replaced.
+        // Only the newest submission counts: an older picture at the same path was replaced.
         if !was_there && is_there(&entry) {
             was_there = true;
             if is_kept {

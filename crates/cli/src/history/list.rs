@@ -35,8 +35,8 @@ pub fn print(output: &Output, found: &[Found], hint: &str, clock: &Clock) -> Res
     print_drawn(output, found.iter().map(|found| ("", found)), hint, clock)
 }
 
-/// Prints submissions below those whose pictures they were made from, or made again from, which are
-/// added if they are missing.
+/// Prints submissions as a tree: each one below the submission whose picture it was made from, or
+/// which it repeats. Adds such submissions if they are missing in `found`.
 pub fn print_tree(output: &Output, found: Vec<Found>, clock: &Clock) -> Result<(), Failure> {
     let mut nodes: BTreeMap<u64, Found> = BTreeMap::new();
     let mut waiting = found;
@@ -48,12 +48,13 @@ pub fn print_tree(output: &Output, found: Vec<Found>, clock: &Clock) -> Result<(
             waiting.extend(numbered(&output.process, source)?.map(Ok));
         }
     }
-    // Each submission has one place: below the newest of its sources.
+    // Each submission appears once, below the newest of its sources.
     let mut children: BTreeMap<Option<u64>, Vec<u64>> = BTreeMap::new();
     for (number, found) in &nodes {
         let sources = found.as_ref().map(Entry::sources).unwrap_or_default();
         let source = sources.into_iter().filter(|source| nodes.contains_key(source)).max();
-        // A file may contain any number.
+        // A file may contain any number, and a source that is newer than its picture would close a
+        // circle.
         let source = source.filter(|source| source < number);
         children.entry(source).or_default().push(*number);
     }
@@ -63,13 +64,13 @@ pub fn print_tree(output: &Output, found: Vec<Found>, clock: &Clock) -> Result<(
     print_drawn(output, drawn, "", clock)
 }
 
-/// The deepest place that is drawn further to the right than the one above it.
+/// The deepest level that is drawn further to the right than the level above it.
 const DEEPEST: usize = 20;
 
 /// Returns a submission and those below it, with the lines before their numbers.
 fn drawn(root: u64, children: &BTreeMap<Option<u64>, Vec<u64>>) -> Vec<(String, u64)> {
     let mut drawn = Vec::new();
-    // A chain may be as long as the history.
+    // Not a recursion, because a chain may be as long as the history.
     let mut waiting = vec![(root, String::new(), String::new())];
     while let Some((number, own, below)) = waiting.pop() {
         drawn.push((own, number));
@@ -141,7 +142,8 @@ fn row(
             .map_or("unknown".to_owned(), |cost| format!("expected {}", Credits(cost))),
         None => String::new(),
     };
-    // A person compares it with the usage that the service reports, and passes it to --sent-after.
+    // The exact time, because a person compares it with the usage report of the service, and passes
+    // it to --sent-after.
     let at = entry.record.intent().at();
     let time = if entry.is_unknown() { rfc3339(at) } else { clock.shown(at) };
     let path = entry.saved_path().map(Path::to_owned).or_else(|| entry.kept.destination.output());
@@ -156,7 +158,7 @@ fn row(
     ]
 }
 
-/// Everything that is known about a submission, for programs.
+/// Returns everything that is known about a submission, for programs.
 pub fn facts(entry: &Entry, prices: &Prices) -> Value {
     let Entry { number, record, kept, .. } = entry;
     let (task, intent) = (record.task(), record.intent());
@@ -194,7 +196,7 @@ pub fn facts(entry: &Entry, prices: &Prices) -> Value {
     })
 }
 
-/// A path for people in the directory `here`.
+/// Returns a path for people in the directory `here`.
 pub fn relative_to(path: &Path, here: &Path) -> String {
     printable(&relative(path, here).to_string_lossy())
 }

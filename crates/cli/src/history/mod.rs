@@ -1,6 +1,6 @@
-//! The history of submissions, which is the journal of kiln's clients. With it, a killed command
-//! loses no paid picture. Several pictures of one command are not a batch, so `resume` and `@3`
-//! work as for one.
+//! The history of submissions, which is the journal of kiln's clients. It keeps a killed command
+//! from losing a paid picture. Several pictures of one command are recorded one by one and not as a
+//! batch, so `resume` and `@3` work for each of them.
 
 pub mod ancestry;
 mod deleted;
@@ -42,7 +42,7 @@ use imagekiln::{
     journal::{Directory, Journal as _, Key, Listed, Origin, Record, State, Step, Unreadable},
 };
 
-/// The path of pictures that went to standard output.
+/// The path that the history records for a picture on standard output.
 const STANDARD_OUTPUT: &str = "-";
 
 /// The directory of the history, which may not exist yet: where this platform keeps the state of
@@ -80,7 +80,7 @@ pub fn numbered(process: &Process, number: u64) -> Result<Option<Entry>, Failure
     found.transpose().map_err(|file| damaged(&file))
 }
 
-/// The report about a file that cannot be read.
+/// Returns the error for a file that cannot be read.
 pub fn damaged(file: &Unreadable) -> Failure {
     let what = format!("submission @{} is unreadable", file.number);
     let mut failure = Failure::file(what, io::Error::other(one_line(&file.reason)));
@@ -103,7 +103,7 @@ pub struct History {
     output: Output,
     /// The label of the submissions of this command, which no other command has.
     command: String,
-    /// The highest number that another command has given.
+    /// The highest number in the history when this command opened it.
     before: u64,
     kept: Arc<[Kept]>,
     turns: Turns,
@@ -140,7 +140,8 @@ impl History {
         origin.context(kept)
     }
 
-    /// The turn of a picture to be recorded, which has passed when it is dropped.
+    /// Returns the turn of a picture to be recorded. When it is dropped, the next picture has its
+    /// turn.
     pub fn turn(&self, index: usize) -> Turn {
         self.turns.of(index)
     }
@@ -154,21 +155,22 @@ impl History {
         own.find(|entry| entry.kept.index == index && entry.record.state() != &State::NotBilled)
     }
 
-    /// The same history, for other pictures than those of the command.
+    /// Returns the same history, for pictures other than those of the command.
     pub fn of_pictures(&self, kept: Vec<Kept>) -> Self {
         let command = format!("{:016x}", fastrand::u64(..));
         Self { command, kept: kept.into(), ..self.clone() }
     }
 
-    /// Leaves a submission to this command, unless another one works on it: both may then save its
-    /// picture. Returns whether this command works on it.
+    /// Claims a submission for this command, unless another command is working on it. Returns
+    /// whether this command has the claim. A command that continues without it may save the picture
+    /// a second time.
     pub async fn claim(&self, entry: &Entry) -> Result<bool, Failure> {
         let claimed = self.directory.claim(entry.number).await;
         claimed.map_err(|error| unusable(self.path(), &error))
     }
 
     /// Continues the submissions of commands that have ended. Returns those of `wanted` that are
-    /// unfinished, and the numbers of those that another process has in the meantime.
+    /// unfinished, and the numbers of those that another process has taken in the meantime.
     pub async fn take_over(&self, wanted: Vec<Entry>) -> Result<(Vec<Entry>, Vec<u64>), Failure> {
         let own = self.directory.take_over().await;
         let own = own.map_err(|error| unusable(self.path(), &error))?;
@@ -184,8 +186,8 @@ impl History {
         Ok((unfinished, others))
     }
 
-    /// Records a picture that is saved. If that fails, the submission stays unfinished, and costs
-    /// nothing more when it is saved again.
+    /// Records that a picture is saved. If this fails, the submission stays unfinished, and a later
+    /// command saves the picture again, which costs nothing.
     pub async fn saved(&self, task: &TaskRef, saved: &Saved) {
         let path = match &saved.path {
             Some(path) => self.output.process.directory.join(path),
@@ -208,7 +210,7 @@ impl History {
         }
     }
 
-    /// Records that the user needs nothing more.
+    /// Records that the user wants nothing more from a submission.
     pub async fn dismiss(&self, entry: &Entry) -> Result<(), Failure> {
         let dismissed = self.directory.advance(entry.submission(), &Step::Settled).await;
         dismissed.map_err(|error| {
@@ -248,10 +250,10 @@ pub struct Kept {
     /// The index of the picture among those of the command.
     #[serde(default)]
     pub index: usize,
-    /// The numbers of the submissions whose pictures are its images.
+    /// The numbers of the submissions whose pictures are images of this request.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub made_from: Vec<u64>,
-    /// The number of the submission that it repeats, with or without changes.
+    /// The number of the submission that this one repeats, with or without changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub again_of: Option<u64>,
 }
@@ -261,7 +263,7 @@ pub struct Entry {
     pub number: u64,
     pub record: Record,
     pub kept: Kept,
-    /// Whether a process works on it.
+    /// Whether a process is working on the submission.
     pub is_in_use: bool,
     /// Where a person found the picture, if it was moved or copied.
     pub found_at: Option<PathBuf>,
@@ -276,7 +278,8 @@ impl From<Listed> for Entry {
 impl Entry {
     pub fn new(number: u64, record: Record, is_in_use: bool) -> Self {
         let kept = record.intent().context().unwrap_or_default();
-        // A person decides about a lost response, also while the process that lost it runs.
+        // A person can decide about a lost response, even while the process that lost it is still
+        // running.
         let is_in_use = is_in_use && !record.is_lost();
         Self { number, record, kept, is_in_use, found_at: None }
     }
@@ -285,7 +288,7 @@ impl Entry {
         self.record.intent().id()
     }
 
-    /// The name of its key, or the id of the submission if it has none.
+    /// Returns the name of the key, or the id of the submission if it has no key.
     pub fn submission_key(&self) -> &str {
         let intent = self.record.intent();
         intent.key().map_or(intent.id(), Key::name)
@@ -314,7 +317,8 @@ impl Entry {
         self.record.intent().label()
     }
 
-    /// The numbers of the submissions whose pictures it was made from, or made again from.
+    /// Returns the numbers of the submissions whose pictures this one was made from, or which it
+    /// repeats.
     pub fn sources(&self) -> Vec<u64> {
         self.kept.made_from.iter().copied().chain(self.kept.again_of).collect()
     }

@@ -1,4 +1,5 @@
-//! The costs of earlier submissions, from which that of an unknown one is expected.
+//! The costs of earlier submissions, which are the expected cost of a submission whose response was
+//! lost.
 
 use std::collections::HashMap;
 
@@ -29,7 +30,7 @@ impl Prices {
         Self::of(read(process).into_iter().flatten().flatten())
     }
 
-    /// The costs of these submissions.
+    /// Returns the costs of these submissions.
     pub fn of(entries: impl IntoIterator<Item = impl std::borrow::Borrow<Entry>>) -> Self {
         let mut prices = HashMap::new();
         for entry in entries {
@@ -42,12 +43,12 @@ impl Prices {
         Self(prices)
     }
 
-    /// The expected cost of an unknown submission, if one is known.
+    /// Returns the expected cost of an unknown submission, if a cost of its operation is known.
     pub fn expected(&self, entry: &Entry) -> Option<f64> {
         self.highest(entry).filter(|_| entry.is_unknown())
     }
 
-    /// The highest known cost of the operation of a submission.
+    /// Returns the highest known cost of the operation of a submission, in credits.
     pub fn highest(&self, entry: &Entry) -> Option<f64> {
         self.0.get(entry.record.intent().operation()).copied()
     }

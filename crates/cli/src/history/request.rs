@@ -21,17 +21,17 @@ const FIELDS: &str = "fields";
 const EXTRA: &str = "extra";
 const EXTRA_IMAGES: &str = "extra_images";
 
-/// Where webhooks go is not part of the picture, and often secret.
+/// The URL of a webhook is not part of the picture, and often secret, so it is not kept.
 const WEBHOOK_URL: &str = "webhook_url";
 
-/// What takes the place of secrets, in the outline of a request and in URLs.
+/// The text that replaces secrets, in the outline of a request and in URLs.
 const REDACTED: &str = "[redacted]";
 
 /// The SHA-256 digests of files, each of which is read once. `None` for one that can't be read.
 pub type Digests = HashMap<PathBuf, Option<String>>;
 
-/// What to keep of a request. Relative paths of images start at `directory`. `None` if it has no
-/// stored form: a path is not Unicode, for example.
+/// Returns the form of a request to keep. Relative paths of images start at `directory`. Returns
+/// `None` if the request has no stored form, for example because a path is not Unicode.
 pub fn kept(request: &Request, directory: &Path, digests: &RefCell<Digests>) -> Option<Value> {
     let file = |path: &Path| {
         let path = directory.join(path);
@@ -56,7 +56,7 @@ pub fn kept(request: &Request, directory: &Path, digests: &RefCell<Digests>) -> 
     Some(kept)
 }
 
-/// The value of a field, which the contract may not list.
+/// Returns the value of a field, even if the contract does not list the field.
 pub fn field<'a>(kept: &'a Value, name: &str) -> Option<&'a Value> {
     let in_part = |part| kept.get(part)?.get(name);
     in_part(FIELDS).or_else(|| in_part(EXTRA)).or_else(|| in_part(EXTRA_IMAGES))
@@ -72,7 +72,7 @@ pub fn operation(kept: &Value) -> Option<&str> {
     kept.get("operation")?.as_str()
 }
 
-/// The name of the model: of the operation, with its path parameters.
+/// Returns the name of the model: the name of the operation, with its path parameters filled in.
 pub fn model(kept: &Value) -> Option<String> {
     let parameters = kept.get("path").and_then(Value::as_object);
     let parameters = parameters.into_iter().flatten();
@@ -81,7 +81,8 @@ pub fn model(kept: &Value) -> Option<String> {
     }))
 }
 
-/// A kept request for a model, and the names of its fields that the model does not have.
+/// Changes a kept request to another model. Also returns the names of the fields that this model
+/// does not have, which are left out.
 pub fn of_model(kept: &Value, model: &Operation) -> (Value, Vec<String>) {
     let mut request = kept.clone();
     if operation(kept) == Some(model.name) {
@@ -107,8 +108,8 @@ pub fn of_model(kept: &Value, model: &Operation) -> (Value, Vec<String>) {
     (request, left_out)
 }
 
-/// The same request again, without the fields that `is_replaced`. Its images must be the same
-/// files as before.
+/// Restores a request from its kept form, without the fields that `is_replaced`. Fails if an image
+/// file has changed since.
 pub fn again(kept: &Value, is_replaced: impl Fn(&str) -> bool) -> Result<Request, Failure> {
     let mut kept = kept.clone();
     for (part, flag) in [(FIELDS, ""), (EXTRA, "extra"), (EXTRA_IMAGES, "extra-image")] {
@@ -131,7 +132,7 @@ struct Place<'a> {
     flag: &'a str,
 }
 
-/// Makes what was kept of a value the value again, or says why that is impossible.
+/// Restores a value from its kept form. Fails, with the reason, if something of it was not kept.
 fn complete(value: &mut Value, place: &Place<'_>) -> Result<(), Failure> {
     let name = one_line(place.name);
     match value {

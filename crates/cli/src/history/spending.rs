@@ -8,15 +8,16 @@ use imagekiln::{TaskRef, journal::State};
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Sum {
     pub submissions: u64,
-    /// Those whose cost is not known.
+    /// The number of submissions whose cost is not known.
     pub without_cost: u64,
-    /// The known costs.
+    /// The sum of the known costs in credits.
     pub credits: f64,
-    /// What those without a known cost are expected to cost.
+    /// What the submissions without a known cost are expected to cost, in credits.
     pub estimated: f64,
 }
 
-/// The submissions of a day with the same model, profile, group and ledger, which may be empty.
+/// The submissions of a day with the same model, profile, group and ledger, each of which may be
+/// empty.
 pub struct Row {
     pub day: String,
     pub values: [String; 4],
@@ -32,8 +33,8 @@ impl Sum {
     }
 }
 
-/// Adds a row for each submission that was billed, or may have been. Returns the number of those
-/// that cannot be read.
+/// Adds a row for each submission that was billed, or may have been. Returns the number of
+/// submissions that cannot be read.
 pub fn add(process: &Process, mut add: impl FnMut(Row)) -> Result<u64, Failure> {
     let (mut damaged, mut entries) = (0, Vec::new());
     for found in read(process)? {
@@ -59,7 +60,8 @@ pub fn add(process: &Process, mut add: impl FnMut(Row)) -> Result<u64, Failure> 
     Ok(damaged)
 }
 
-/// A person has decided that a dismissed submission without a task needs nothing more.
+/// Whether a submission was billed, or may have been. A submission without a task that a person has
+/// dismissed does not count.
 fn may_be_billed(entry: &Entry) -> bool {
     entry.record.task().is_some() || *entry.record.state() != State::Settled
 }

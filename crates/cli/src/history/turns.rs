@@ -11,7 +11,8 @@ use imagekiln::{
     journal::{Continues, Intent, Journal, JournalFuture, Key, Keyed, Record, Step, Unreadable},
 };
 
-/// How long a picture waits for those before it. An order is not worth a picture.
+/// How long a picture waits for the pictures before it. After that, it is recorded out of order,
+/// because the picture matters more than the order.
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
 /// The index of the next picture to record.
@@ -23,7 +24,7 @@ impl Turns {
         Self(Arc::new(watch::Sender::new(0)))
     }
 
-    /// The turn of a picture, which has passed when this is dropped.
+    /// Returns the turn of a picture. When it is dropped, the next picture has its turn.
     pub fn of(&self, index: usize) -> Turn {
         Turn { turns: self.clone(), index }
     }
@@ -51,7 +52,7 @@ fn index_of(intent: &Intent) -> usize {
     intent.context().map_or(0, |kept: Kept| kept.index)
 }
 
-/// The directory, which records the pictures of this command in their order.
+/// Passes everything to the directory, and records the pictures of this command in their order.
 impl Journal for History {
     fn intend<'a>(&'a self, intent: &'a Intent) -> JournalFuture<'a, ()> {
         Box::pin(async move {
