@@ -11,12 +11,12 @@ use rmcp::{
     service::RequestContext,
 };
 
-/// The name of the question, by which a repeated call has its answer.
+/// The name of the question. A repeated call contains the answer under this name.
 const NAME: &str = "budget";
 
 pub enum Answer {
     Agreed,
-    /// Nobody has agreed. The text says why, after a message.
+    /// Nobody has agreed. The text is added to an error message, and says why.
     Refused(&'static str),
     /// The client asks, and repeats the call with the answer.
     Asking(InputRequiredResult),
@@ -24,8 +24,9 @@ pub enum Answer {
 
 const DECLINED: Answer = Answer::Refused("; the person was asked and declined");
 
-/// Asks whether to make a picture. `answers` are those of a call that is repeated with them: since
-/// 2026-07-28, the protocol has no requests to clients.
+/// Asks whether to make a picture. Since version 2026-07-28, the protocol has no requests to
+/// clients: the result tells the client what to ask, and the client repeats the call with the
+/// `answers`.
 pub async fn ask(
     question: String,
     longest: Duration,

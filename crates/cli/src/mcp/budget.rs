@@ -25,23 +25,28 @@ use crate::{
 };
 use imagekiln::{TaskRef, journal::State, text::Credits};
 
-/// How long a submission of another server may take, and how often to look whether it has ended.
+/// How long to wait for the submission of another server, and how often to check whether it has
+/// ended.
 const LONGEST_TURN: Duration = Duration::from_secs(120);
 const BETWEEN_TRIES: Duration = Duration::from_millis(50);
 
 /// The limits in credits that the person has set.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
+    /// For all pictures since the server started.
     pub start: Option<f64>,
+    /// For all pictures of a day in UTC, by all servers.
     pub day: Option<f64>,
+    /// For one picture.
     pub picture: Option<f64>,
 }
 
 pub struct Budget {
     limits: Limits,
-    /// What the submissions of this server have cost, or may have.
+    /// What the submissions of this server have cost or may have cost, in credits.
     spent: Mutex<f64>,
-    /// One submission at a time, whose response has its cost, here and in other servers.
+    /// Only one submission is in progress at a time, here and in other servers that use the lock
+    /// file: the budget cannot decide about the next one before the response shows the cost.
     queue: Queue<()>,
     lock: PathBuf,
 }
@@ -68,7 +73,7 @@ impl Budget {
         *self.spent.lock().unwrap_or_else(PoisonError::into_inner) += credits;
     }
 
-    /// Waits until no other submission of a server is in progress.
+    /// Waits until no other submission is in progress, in this server or in another one.
     pub async fn turn(&self) -> Result<Turn<'_>, Failure> {
         let here = self.queue.lock().await;
         let what = || format!("could not lock {}", self.lock.display());
@@ -76,7 +81,7 @@ impl Budget {
         let everywhere =
             File::options().create(true).append(true).open(&self.lock).map_err(failed)?;
         let started = Instant::now();
-        // The holder may be stopped, and would hold up this server for ever.
+        // The holder of the lock may be suspended, and must not block this server for ever.
         while let Err(error) = everywhere.try_lock() {
             match error {
                 TryLockError::Error(error) => return Err(failed(error)),
@@ -91,7 +96,7 @@ impl Budget {
         Ok(Turn { budget: self, reserved: 0.0, _here: here, _everywhere: everywhere })
     }
 
-    /// What is left of each budget, by name.
+    /// Returns what is left of each budget in credits, by name.
     fn left(&self, process: &Process) -> Vec<(&'static str, f64)> {
         let start = self.limits.start.map(|limit| ("this_start", limit - self.spent()));
         let day =
@@ -99,7 +104,8 @@ impl Budget {
         start.into_iter().chain(day).collect()
     }
 
-    /// What is left, for a result. What was spent above a budget is named.
+    /// Returns what is left, for a result of a call. If more was spent than a budget allows, also
+    /// returns the excess.
     pub fn to_json(&self, process: &Process) -> Value {
         let picture = self.limits.picture.map(|most| ("most_per_picture".to_owned(), most));
         let left = self.left(process).into_iter().flat_map(|(name, left)| {
@@ -109,7 +115,7 @@ impl Budget {
         json!(picture.into_iter().chain(left).collect::<BTreeMap<_, _>>())
     }
 
-    /// What was spent, and the limits.
+    /// Returns what was spent, and the limits.
     pub fn spending(&self, process: &Process) -> Value {
         let today = rounded(Today::read(process).spent(self.limits));
         json!({
@@ -119,8 +125,8 @@ impl Budget {
         })
     }
 
-    /// What a picture counts as. Without a known price, it may cost as much as the person allows
-    /// for one.
+    /// Returns the credits that a picture counts as. A picture without a known price counts as the
+    /// most that the person allows for one picture.
     pub fn cost(&self, expected: Option<Expected>) -> f64 {
         expected.map(|expected| expected.credits).or(self.limits.picture).unwrap_or_default()
     }
@@ -160,8 +166,8 @@ impl Budget {
 }
 
 impl Turn<'_> {
-    /// Refuses a picture that costs more than is left, and more than the person has `allowed` when
-    /// asked about it.
+    /// Reserves the cost of a picture. Refuses a picture that costs more than is left, unless the
+    /// person was asked and has `allowed` as much for it.
     pub fn reserve(
         &mut self,
         process: &Process,
@@ -176,18 +182,20 @@ impl Turn<'_> {
         Ok(())
     }
 
-    /// The submission was accepted for this cost, or may have been if it is not known.
+    /// Counts a submission that was accepted, or may have been. If its cost is not known, it counts
+    /// with the credits that were reserved.
     pub fn spent(self, cost: Option<f64>) {
         self.budget.spend(cost.unwrap_or(self.reserved));
     }
 }
 
-/// Credits without the noise of sums.
+/// Rounds credits to four decimals, to hide the rounding errors of sums.
 fn rounded(credits: f64) -> f64 {
     (credits * 1e4).round() / 1e4
 }
 
-/// Whether the response was lost. A submission in progress is not asked about: it has the turn.
+/// Whether the response was lost. A submission in progress looks the same, but the turn keeps
+/// others from asking about it.
 fn is_unknown(entry: &Entry) -> bool {
     *entry.record.state() == State::Unknown
 }
@@ -216,7 +224,7 @@ impl Today {
         Self { entries, prices }
     }
 
-    /// What they have cost, or may have.
+    /// Returns what the submissions have cost or may have cost, in credits.
     fn spent(&self, limits: Limits) -> f64 {
         let costs = self.entries.iter().map(|entry| {
             let expected = || self.prices.highest(entry).or(limits.picture);
@@ -226,8 +234,9 @@ impl Today {
         costs.sum()
     }
 
-    /// Whether one of them was or may have been billed, and nobody knows for how much. It counts as
-    /// nothing, so there must not be a second one.
+    /// Whether one of the submissions was or may have been billed, and nobody knows for how much.
+    /// It counts as 0 credits, so there must not be a second one: the budget would no longer limit
+    /// anything.
     fn has_unpriced(&self) -> bool {
         self.entries.iter().any(|entry| match entry.record.task() {
             Some(task) => task.cost().is_none(),

@@ -1,4 +1,4 @@
-//! What the calls of the tools do.
+//! Carries out the calls of the tools.
 
 use std::{pin::pin, slice, sync::Arc, time::Duration};
 
@@ -38,10 +38,10 @@ use crate::{
 };
 use imagekiln::{FieldKind, Operation, journal::Key};
 
-/// How often a client hears that a call goes on.
+/// How often a client is told that a call is still in progress.
 const BETWEEN_NOTES: Duration = Duration::from_secs(5);
 
-/// The number of pictures that a search returns.
+/// The number of pictures that a search returns, unless the call sets a limit.
 const FOUND: usize = 10;
 
 pub async fn call(
@@ -101,7 +101,8 @@ async fn make(
         }
         None => {
             let key = Key::new(&known.key);
-            // The ending of the file does not make it another picture.
+            // The extension of the file sets the format, after the key was computed: it does not
+            // make this another picture.
             let has_format = request.has_field(FORMAT);
             let request = if has_format { request } else { with_ending(request, &target) };
             let planned = plan::keyed(&server.context, request, target, key)?;
@@ -146,8 +147,8 @@ async fn within_budget(
     }
 }
 
-/// Waits for work as long as a call may, and says where it is. Clients that poll tasks get one as
-/// soon as the service has accepted a picture.
+/// Waits for the work on a picture as long as a call may take, and returns how far the work is. A
+/// client that polls tasks gets a task as soon as the service has accepted the picture.
 async fn result_of(
     server: &Arc<Server>,
     mut phases: watch::Receiver<Phase>,
@@ -185,8 +186,9 @@ async fn result_of(
     Ok(result.into())
 }
 
-/// Waits for the end of work, or of the submission of a task. Tells the client every few seconds
-/// that it goes on, until the client cancels the call, or it has to return.
+/// Waits until the work ends or, for a task, until the service has accepted the picture. Tells the
+/// client every few seconds that the work continues. Returns earlier if the client cancels the
+/// call, or if the call has taken as long as it may.
 async fn wait(
     server: &Server,
     phases: &mut watch::Receiver<Phase>,
@@ -287,7 +289,7 @@ fn describe_models(which: ModelArguments) -> Result<CallToolResult, Failure> {
     Ok(results::plain(described(model)))
 }
 
-/// A model, with the fields that a model may set.
+/// Describes an image model, with the fields that a language model may set.
 fn described(model: &'static Operation) -> Value {
     let fields = model.fields.iter().filter_map(|field| {
         let kind = match &field.kind {

@@ -15,12 +15,13 @@ use crate::{
 };
 use imagekiln::ImageInput;
 
-/// The allowed folders, without links. The first one is where relative paths start.
+/// The allowed folders, with links resolved. Relative paths start at the first one.
 pub struct Folders(Vec<PathBuf>);
 
 impl Folders {
-    /// The folders that exist under these names, or the working directory if none is named. Some
-    /// assistants start their servers in a directory that is nobody's choice.
+    /// Opens the folders with these names, or the working directory if there are none. Refuses the
+    /// root and the home directory as working directory: some assistants start their servers there,
+    /// and nobody has chosen to allow all of it.
     pub fn of(process: &Process, given: &[PathBuf]) -> Result<Self, Failure> {
         let here = &process.directory;
         let is_chosen = here.parent().is_some() && process.home.as_ref() != Some(here);
@@ -46,13 +47,14 @@ impl Folders {
         self.0.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
     }
 
-    /// Whether a path is below a folder. Its last components may not exist yet.
+    /// Whether a path is below an allowed folder. The last components of the path may not exist
+    /// yet.
     pub fn contain(&self, path: &Path) -> bool {
         if path.components().any(|part| part == Component::ParentDir) {
             return false;
         }
         let real = path.ancestors().find_map(|parent| {
-            // A dangling link leads to a place that is not known.
+            // Nobody knows where a dangling link leads, so it is refused.
             fs::symlink_metadata(parent).ok()?;
             Some(fs::canonicalize(parent))
         });
@@ -60,14 +62,15 @@ impl Folders {
         real.is_some_and(|real| self.0.iter().any(|folder| real.starts_with(folder)))
     }
 
-    /// Whether the picture of a submission is, or will be, below a folder.
+    /// Whether the picture of a submission is, or will be, below an allowed folder.
     pub fn have(&self, entry: &Entry) -> bool {
         let output = entry.kept.destination.output();
         let path = entry.saved_path().map(Path::to_owned).or(output);
         path.is_some_and(|path| self.contain(&path))
     }
 
-    /// The submission with a number, such as `@3`, whose picture is below a folder.
+    /// Returns the submission with a number, such as `@3`, if its picture is below an allowed
+    /// folder.
     pub fn picture(&self, process: &Process, number: &str) -> Result<Entry, Failure> {
         let number =
             number.trim().trim_start_matches('@').parse().map_err(|_| {
@@ -78,7 +81,8 @@ impl Folders {
         })
     }
 
-    /// The newest submissions for which a condition holds, with pictures below a folder.
+    /// Returns the newest submissions for which a condition holds and whose pictures are below an
+    /// allowed folder.
     pub fn pictures(
         &self,
         process: &Process,
@@ -98,7 +102,8 @@ impl Folders {
         Err(Failure::request(problem).advise(format!("use a path below {}", self.shown())))
     }
 
-    /// The target of a picture: a new file, or a name of its own in the first folder.
+    /// Returns the target of a picture: the given file, which must be new, or a new name in the
+    /// first folder.
     pub fn target(&self, file: Option<&str>) -> Result<Target, Failure> {
         let place = match file {
             None => Place::Named(self.first().to_owned()),
@@ -112,7 +117,7 @@ impl Folders {
         Ok(target)
     }
 
-    /// The image that a path or `@` and a number name.
+    /// Returns the image that a path, or `@` and a number, names.
     pub fn image(
         &self,
         process: &Process,

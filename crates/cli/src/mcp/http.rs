@@ -24,26 +24,27 @@ use crate::{
 };
 use imagekiln_label::sha256;
 
-/// The token, if the person chooses it.
+/// The variable with a token that the person has chosen.
 const TOKEN_VARIABLE: &str = "KILN_MCP_TOKEN";
 
-/// The fewest characters of such a token.
+/// The fewest characters of a token that the person has chosen.
 const SHORTEST_TOKEN: usize = 16;
 
 const PATH: &str = "/mcp";
 
-/// How long a client may send nothing before its session ends. An assistant waits for a person.
+/// How long a client may send nothing before its session ends. It is long, because an assistant may
+/// wait for a person.
 const LONGEST_SILENCE: Duration = Duration::from_secs(24 * 60 * 60);
 
 struct Http {
     service: StreamableHttpService<Handler, LocalSessionManager>,
-    /// What `Host` must be.
+    /// The value that the header `Host` must have.
     host: String,
-    /// The digest of what `Authorization` must be.
+    /// The digest of the value that the header `Authorization` must have.
     authorization: String,
 }
 
-/// Serves the clients that connect, and tells the person how they do.
+/// Serves the clients that connect, and tells the person how clients connect.
 pub async fn serve(server: &Arc<Server>, address: SocketAddr) -> Result<(), Failure> {
     let process = server.context.process();
     let given = (process.variable)(TOKEN_VARIABLE).filter(|token| !token.is_empty());
@@ -62,7 +63,7 @@ pub async fn serve(server: &Arc<Server>, address: SocketAddr) -> Result<(), Fail
         "listening on {url} with the token {shown}, for example:\n\n  claude mcp add --transport \
          http pictures {url} --header \"Authorization: Bearer {shown}\"\n\n"
     );
-    // Nobody may see it.
+    // A failure is ignored, because nobody may be reading standard error.
     let _ = process.stderr.clone().write_all(text.as_bytes());
     let handler = Handler(Arc::clone(server));
     let config = StreamableHttpServerConfig::default().with_allowed_hosts([loopback.host.clone()]);

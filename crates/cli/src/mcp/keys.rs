@@ -1,5 +1,5 @@
-//! The keys of calls: the same call has the same key, so that it never pays twice, whoever repeats
-//! it, and after whatever failure.
+//! The keys of calls. The same call always has the same key, so a repeated call never pays twice,
+//! whoever repeats it and whatever has failed before.
 
 use std::time::{Duration, SystemTime};
 
@@ -12,7 +12,7 @@ use imagekiln::{
 };
 use imagekiln_label::{describe_request, sha256};
 
-/// What the keys of calls begin with. Those that people give to pictures have other names.
+/// The prefix of the keys of calls. It distinguishes them from the keys that people choose.
 const PREFIX: &str = "agent/";
 
 /// The number of characters of a digest in a key.
@@ -20,7 +20,7 @@ const LENGTH: usize = 24;
 
 /// What a call asks for, besides the number of its attempt.
 pub struct Call {
-    /// What decides the key, as JSON.
+    /// Everything that the key depends on, as JSON.
     asked: Value,
 }
 
@@ -28,14 +28,15 @@ pub struct Call {
 pub struct Known {
     pub key: String,
     pub record: Option<Record>,
-    /// Whether the same call was made before in this key or an earlier one.
+    /// Whether the same call was made before, with this key or with an earlier one.
     was_made: bool,
 }
 
 impl Call {
-    /// The call for a request with a profile in a folder. The API key makes no difference, because
-    /// an account replaces its keys: a result says if another one has paid. `files` returns the
-    /// digests of images, and `urls` are those of the request, whose stored form has no queries.
+    /// Returns the call for a request with a profile in a folder. The API key makes no difference,
+    /// because accounts replace their keys; the result of a call says if another API key has paid.
+    /// `files` returns the digests of images. `urls` are the URLs of the request, because its
+    /// stored form lacks their queries.
     pub fn new(
         (service, profile, folder): (&str, &str, &str),
         request: &Request,
@@ -46,7 +47,8 @@ impl Call {
         Ok(Self { asked })
     }
 
-    /// The key of an attempt now. After `same_for`, a call whose submission has ended is a new one.
+    /// Returns the key of an attempt, and its submission. If the submission has ended and is older
+    /// than `same_for`, the call counts as a new one and gets the next key.
     pub async fn known(
         &self,
         client: &Client,

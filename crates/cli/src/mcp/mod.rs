@@ -1,6 +1,7 @@
 //! `kiln mcp`: a server of the Model Context Protocol, whose tools make pictures. Models repeat
-//! calls, forget results and lose connections, so each call has a key that it would have again, and
-//! each picture is waited for until it is saved.
+//! calls, forget results and lose connections. The key of a call therefore follows from its
+//! arguments, so that a repeated call pays nothing, and the server waits for each picture until it
+//! is saved, even if the client has left.
 
 mod asking;
 mod budget;
@@ -52,9 +53,10 @@ pub struct Rules {
     pub allow_urls: bool,
     /// How long a call waits for its picture.
     pub answer_within: Duration,
-    /// How long the same call is the same picture.
+    /// How long a repeated call returns the same picture. After that, it pays for another one.
     pub same_for: Duration,
-    /// The address of clients over HTTP. Without it, there is one on standard input and output.
+    /// The address on which the server listens for clients over HTTP. Without it, the only client
+    /// is on standard input and output.
     pub listen: Option<SocketAddr>,
 }
 
@@ -70,14 +72,14 @@ struct Server {
 }
 
 impl Server {
-    /// What is left of the budget.
+    /// Returns what is left of the budget.
     fn left(&self) -> Value {
         self.budget.to_json(self.context.process())
     }
 }
 
-/// Serves the client on standard input and output until it leaves, and then until the pictures are
-/// saved that it has asked for, or the clients over HTTP until a signal.
+/// Serves the client on standard input and output until it leaves and all its pictures are saved,
+/// or the clients over HTTP until a signal arrives.
 pub async fn serve(context: &Context, rules: Rules) -> Result<(), Failure> {
     let (context, _simulated) = simulated::context(context).await?;
     let Some(history) = context.history(Vec::new())? else {
@@ -110,14 +112,14 @@ pub async fn serve(context: &Context, rules: Rules) -> Result<(), Failure> {
     };
     let client = &server.session.client;
     client.stop_retrying_submissions();
-    // What is still in flight then is unknown in the history.
+    // A submission that is still in flight after that stays unknown in the history.
     let _ = client.drain(LAST_RESPONSES).await;
     served
 }
 
-/// Speaks with the client until it leaves.
+/// Serves the client on standard input and output until it leaves.
 async fn connection(server: &Arc<Server>) {
-    // A client that leaves before it has said anything is no problem.
+    // A client that leaves before it has sent anything is not an error.
     if let Ok(running) = Handler(Arc::clone(server)).serve(stdio_pipes()).await {
         let _ = running.waiting().await;
     }
@@ -160,7 +162,7 @@ impl ServerHandler for Handler {
         task.map(GetTaskResult::new).map_err(|failure| invalid(&failure))
     }
 
-    /// The picture is paid, so the server still saves it.
+    /// Does nothing: the picture is paid for, so the server still saves it.
     async fn cancel_task(
         &self,
         _request: CancelTaskParams,

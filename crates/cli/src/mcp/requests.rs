@@ -1,5 +1,5 @@
-//! From the arguments of a call to a request. A prompt is only text, and a path or a URL is read
-//! only where the person allows it.
+//! Turns the arguments of a call into a request. A prompt is only text, and a path or a URL is used
+//! only if the person allows it.
 
 use serde::Deserialize;
 use serde_json::{Map, Number, Value};
@@ -16,7 +16,7 @@ use imagekiln::{
     text::{hint, is_data_url, is_url},
 };
 
-/// All integers below it are exact as floating point.
+/// Floating-point numbers represent all integers below this one exactly.
 const LARGEST_EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// The arguments of the tools that pay.
@@ -47,7 +47,7 @@ pub fn read<T: for<'a> Deserialize<'a>>(arguments: Map<String, Value>) -> Result
         .map_err(|error| Failure::request(format!("the arguments are invalid: {error}")))
 }
 
-/// The request of a call, and the URLs in it.
+/// Returns the request of a call, and the URLs in it.
 pub fn request(
     server: &Server,
     tool: &str,
@@ -86,7 +86,7 @@ pub fn request(
     for (field, image) in image_fields(model, tool, arguments)?.into_iter().zip(&arguments.images) {
         fields.insert(field.to_owned(), image.as_str().into());
     }
-    // The order of the arguments makes no difference.
+    // Calls that differ only in the order of their arguments are the same call.
     fields.sort_keys();
     let mut urls = Vec::new();
     for (name, value) in fields {
@@ -95,7 +95,7 @@ pub fn request(
     Ok((request, urls))
 }
 
-/// The model with a name, and a request to it.
+/// Returns the model with a name, and a request to it.
 pub fn named(name: &str) -> Result<(&'static Operation, Request), Failure> {
     if let Some(model) = models::find(name) {
         return Ok((model, Request::new(model)));
@@ -105,7 +105,7 @@ pub fn named(name: &str) -> Result<(&'static Operation, Request), Failure> {
     Ok((found.model, request))
 }
 
-/// The fields of the images of an edit, in their order.
+/// Returns the fields for the images of an edit, in their order.
 fn image_fields(
     model: &'static Operation,
     tool: &str,
@@ -159,7 +159,7 @@ fn with_field(
     }
 }
 
-/// The integer that a number is, if it is one.
+/// Returns the integer that a number is equal to, if there is one.
 fn whole(number: &Number) -> Option<i64> {
     let is_whole = |float: &f64| float.fract() == 0.0 && float.abs() < LARGEST_EXACT;
     number.as_i64().or_else(|| Some(number.as_f64().filter(is_whole)? as i64))

@@ -24,7 +24,7 @@ const LISTED: usize = 50;
 /// The maximum size of a whole picture in bytes.
 const LARGEST: u64 = 8 * 1024 * 1024;
 
-/// The history and the newest pictures.
+/// Lists the history and the newest pictures.
 pub fn list(server: &Server) -> Result<Vec<Resource>, Failure> {
     let is_saved = |entry: &Entry| entry.state() == "saved";
     let pictures =

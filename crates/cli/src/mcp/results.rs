@@ -1,5 +1,5 @@
-//! What a model reads of a picture, and of a failure: facts, what to do next, and what is left of
-//! the budget.
+//! What a model reads about a picture, or about a failure: facts, what to do next, and what is left
+//! of the budget.
 
 use std::{fmt::Write as _, path::Path};
 
@@ -25,7 +25,7 @@ pub const PREVIEW_TYPE: &str = "image/jpeg";
 /// The beginning of the URIs of previews, which end with the number of the picture.
 pub const PICTURES: &str = "kiln://pictures/";
 
-/// The characters of a prompt in a list.
+/// The maximum number of characters of a prompt in the facts.
 const LONGEST_PROMPT: usize = 200;
 
 const MISSING: &str = "\
@@ -44,7 +44,7 @@ It is unknown whether this was paid. Do not make it again, and not with other wo
 seed either: tell the person, who looks at the usage of the service and runs `kiln task resolve \
 @N ID` if the task is there, or else `kiln task dismiss @N`.";
 
-/// A result without a picture.
+/// Returns a result without a picture.
 pub fn plain(facts: Value) -> CallToolResult {
     let mut result = CallToolResult::success(vec![ContentBlock::text(facts.to_string())]);
     result.structured_content = Some(facts);
@@ -57,7 +57,7 @@ fn error(facts: Value) -> CallToolResult {
     result
 }
 
-/// What is known of a submission.
+/// Returns what is known about a submission.
 pub fn facts(entry: &Entry) -> Value {
     let path = entry.saved_path();
     let size = path.and_then(|path| imagesize::size(path).ok());
@@ -91,8 +91,8 @@ fn state(entry: &Entry) -> &'static str {
     }
 }
 
-/// The result of a call about a submission, with a preview if its picture is saved. `problem` is
-/// why the last work for it has ended.
+/// Returns the result of a call about a submission, with a preview if its picture is saved.
+/// `problem` is the reason why the last work on it has failed.
 pub async fn of_entry(
     server: &Server,
     entry: &Entry,
@@ -147,7 +147,7 @@ pub async fn of_entry(
     result
 }
 
-/// The result of a call that failed before there was a task.
+/// Returns the result of a call that failed before there was a task.
 pub fn of_failure(server: &Server, failure: &Failure) -> CallToolResult {
     let paid = match failure {
         _ if failure.billing_unknown => "unknown",
@@ -183,7 +183,7 @@ fn message(failure: &Failure) -> String {
         // Writing to a `String` does not fail.
         let _ = write!(text, ": {cause}");
     }
-    // What names options is for people at a terminal.
+    // Advice that names command-line options is for people at a terminal.
     if let Some(advice) = failure.advice.as_ref().filter(|advice| !advice.contains("--")) {
         let _ = write!(text, "; {advice}");
     }
@@ -209,12 +209,12 @@ fn next(failure: &Failure) -> String {
     next.to_owned()
 }
 
-/// The resource that is the preview of a saved picture.
+/// Returns the resource with the preview of a saved picture.
 pub fn link(number: u64) -> Resource {
     Resource::new(format!("{PICTURES}{number}"), format!("@{number}")).with_mime_type(PREVIEW_TYPE)
 }
 
-/// A small JPEG of a picture in base64, if it is one that can be decoded.
+/// Returns a small JPEG of a picture in base64, or `None` if the file cannot be decoded.
 pub async fn preview(path: &Path) -> Option<String> {
     let path = path.to_owned();
     let bytes = spawn_blocking(move || scaled(&path)).await.ok().flatten()?;

@@ -15,8 +15,9 @@ use crate::{
 use imagekiln::{API_KEY_VARIABLE, BASE_URL_VARIABLE, REGIONAL_BASE_URL_VARIABLE};
 use imagekiln_simulator::{Config, Simulator};
 
-/// The context of the server. It prints nothing but errors, because clients show what it prints as
-/// a problem. The simulator, if there is one, must exist as long as the context.
+/// Returns the context of the server. The server prints only errors, because clients show
+/// everything that it prints as a problem. The caller must keep the simulator, if there is one, as
+/// long as the context.
 pub async fn context(
     context: &Context,
 ) -> Result<(Context, Option<(Simulator, TempDir)>), Failure> {
@@ -45,7 +46,7 @@ pub async fn context(
     Ok((context, Some((simulator, state))))
 }
 
-/// The process with other values of some variables.
+/// Returns the process with other values of some variables.
 fn with_variables(outer: Arc<Process>, variables: HashMap<&'static str, OsString>) -> Process {
     let [of_client, of_journal, of_seed] = [(); 3].map(|()| Arc::clone(&outer));
     Process {

@@ -1,5 +1,5 @@
 //! The Tasks extension: a call returns as soon as the service has accepted the picture, and the
-//! client polls a task, whose id is the number of the picture. It outlives the server.
+//! client polls a task, whose id is the number of the picture. A task outlives the server.
 
 use std::{sync::Arc, time::Duration};
 
@@ -35,7 +35,8 @@ fn of(entry: &Entry) -> Task {
         .with_poll_interval_ms(BETWEEN_POLLS.as_millis() as u64)
 }
 
-/// What became of a task. The server that has created it may have ended.
+/// Returns the state of a task, and its result. The server that created the task may have ended, so
+/// unfinished work is resumed.
 pub async fn get(server: &Arc<Server>, id: &str) -> Result<DetailedTask, Failure> {
     let entry = server.folders.picture(server.context.process(), id)?;
     if server.can_resume(&entry) {

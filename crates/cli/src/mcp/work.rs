@@ -1,5 +1,5 @@
-//! The pictures of calls: submitted once, waited for whether or not the client still does, and
-//! saved.
+//! The work on the pictures of calls. The server submits each picture once, waits for it even if
+//! the client no longer does, and saves it.
 
 use std::{
     collections::HashMap,
@@ -23,17 +23,17 @@ use crate::{
 };
 use imagekiln::{ErrorKind, Once, SubmitOptions, TaskRef};
 
-/// How often to look at a submission that another process works on.
+/// How often to check a submission that another process is working on.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(500);
 
-/// Whether a picture is still to be waited for, or to be fetched again because its file is gone or
-/// has changed. Reads the file.
+/// Whether work is left for a submission: to wait for its picture, or to fetch the picture again
+/// because its file is gone or has changed. Reads the file.
 pub fn has_work(entry: &Entry) -> bool {
     let is_fetched_again = || entry.delivered_until().is_some() && !entry.is_intact();
     !entry.is_unknown() && (!entry.is_finished() || is_fetched_again())
 }
 
-/// How far the work for a picture is.
+/// How far the work on a picture is.
 #[derive(Debug, Clone)]
 pub enum Phase {
     Submitting,
@@ -48,7 +48,8 @@ pub enum Phase {
 pub struct Jobs(Mutex<HashMap<String, watch::Receiver<Phase>>>);
 
 impl Jobs {
-    /// The work for a key, which is started unless it is in progress. It goes on if nobody waits.
+    /// Starts the work for a key, unless it is in progress. The work continues even if nobody waits
+    /// for it.
     fn start<F>(
         server: &Arc<Server>,
         key: &str,
@@ -106,7 +107,7 @@ impl Server {
         })
     }
 
-    /// Waits for the picture of an earlier submission, or fetches it again. It pays nothing.
+    /// Waits for the picture of an earlier submission, or fetches it again. This costs nothing.
     pub fn resume(self: &Arc<Self>, entry: &Entry) -> watch::Receiver<Phase> {
         let number = entry.number;
         Jobs::start(self, entry.submission_key(), move |server, phases| async move {
@@ -125,12 +126,12 @@ impl Server {
         Ok(())
     }
 
-    /// Whether a submission is that of a call, and its picture belongs into an allowed folder.
+    /// Whether a call made a submission, and its picture belongs in an allowed folder.
     pub fn is_own(&self, entry: &Entry) -> bool {
         keys::is_of_call(&entry.record) && self.folders.have(entry)
     }
 
-    /// Whether there is work for a submission of a call. Reads its file.
+    /// Whether work is left for a submission of a call. Reads the file of its picture.
     pub fn can_resume(&self, entry: &Entry) -> bool {
         entry.record.task().is_some() && self.is_own(entry) && has_work(entry)
     }
@@ -139,7 +140,7 @@ impl Server {
         let context = self.fresh_context();
         let key = planned.key.clone().ok_or_else(|| Failure::usage("the call has no key"))?;
         let mut turn = self.budget.turn().await?;
-        // Another server may have been faster.
+        // Another server may have submitted the same call while this one waited for its turn.
         if let Some(record) = self.session.client.attempts(key.name()).await?.pop()
             && let Some(entry) = entry_of(&context, record.intent().id())?
         {
@@ -202,7 +203,7 @@ impl Server {
         making::finish(&context, &self.session, task, &target, &self.interrupts).await.map(drop)
     }
 
-    /// The context of work that starts now, whose deadline has not begun before.
+    /// Returns a context for work that starts now, so that its deadline also starts now.
     fn fresh_context(&self) -> Context {
         let Context { globals, shared, settings, .. } = self.context.clone();
         let process = Arc::clone(self.context.process());
@@ -210,7 +211,7 @@ impl Server {
     }
 }
 
-/// The entry of a submission.
+/// Returns the entry of a submission.
 pub fn entry_of(context: &Context, submission: &str) -> Result<Option<Entry>, Failure> {
     find::first(context.process(), |entry| entry.submission() == submission)
 }
