@@ -147,8 +147,8 @@ impl Error {
         self.source.as_ref()?.downcast_ref()
     }
 
-    /// Returns the tasks that the service accepted during the run and that the ledger could not
-    /// record, whatever the first failure was. They are billed.
+    /// Returns the tasks that the service accepted and billed during the run and that the ledger
+    /// could not record. An error of any kind can have such tasks.
     ///
     /// Keep these tasks: [`Client::task`](imagekiln::Client::task) resumes them, and
     /// [`Batch::resolve_with_task`](crate::Batch::resolve_with_task) records them for their jobs,

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::{Error, ErrorKind, JobState, output::Output, time};
 
-/// A request, a name, and the file for its picture.
+/// A picture to make: a request, a name, and the file for the picture.
 ///
 /// ```
 /// use imagekiln::types::Gen2Pro;
@@ -70,7 +70,7 @@ impl Job {
         self
     }
 
-    /// Sets the priority. Jobs with a higher one are submitted first. The default is 0.
+    /// Sets the priority. Jobs with a higher priority are submitted first. The default is 0.
     pub fn priority(mut self, priority: i64) -> Self {
         self.priority = priority;
         self
@@ -169,7 +169,8 @@ pub struct JobStatus {
     /// The cost in credits, if the service reported it.
     pub credits: Option<f64>,
     /// The absolute path or the URL of the picture, if the job is [`Ready`](JobState::Ready) or
-    /// [`Saved`](JobState::Saved), and of the bytes of a [`Damaged`](JobState::Damaged) one.
+    /// [`Saved`](JobState::Saved). If the job is [`Damaged`](JobState::Damaged), the location of
+    /// the damaged file.
     pub location: Option<String>,
     /// When the job was added.
     #[serde(serialize_with = "time::serialize")]

@@ -6,7 +6,8 @@ use imagekiln_label::Price;
 
 use crate::{Error, ErrorKind};
 
-/// What a submission of each operation costs: the prices that were set, and the known costs.
+/// The price of a submission of each operation in credits: the prices that were set, and the known
+/// costs.
 ///
 /// A price per submission is used until a cost of its operation is known. After that, the highest
 /// known cost replaces the price, so that budgets reserve enough credits. A price with a part [per
@@ -19,7 +20,7 @@ pub struct Prices {
 }
 
 impl Prices {
-    /// Creates them from the prices that were set, and the highest known costs.
+    /// Creates the prices from those that were set, and from the highest known costs.
     pub(crate) fn new(set: BTreeMap<String, Price>, known: BTreeMap<String, f64>) -> Self {
         Self { set, known }
     }

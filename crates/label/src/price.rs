@@ -49,7 +49,7 @@ pub struct Price {
 }
 
 impl Price {
-    /// Returns what the submission of a request costs in credits.
+    /// Returns what the submission of a request is expected to cost in credits.
     ///
     /// A megapixel has 10^6 pixels, and sizes are rounded up to a hundredth of one. The size is
     /// `width` times `height`. A side that the request does not set counts as the maximum that the
@@ -67,7 +67,7 @@ impl Price {
         self.credits * submissions as f64 + self.per_megapixel * megapixels(pixels)
     }
 
-    /// Returns the price. Negative zero becomes zero.
+    /// Checks the price, and returns it. Negative zero becomes zero.
     ///
     /// # Errors
     ///

@@ -36,21 +36,23 @@ const DECISION: Duration = Duration::from_secs(60);
 /// are delivered by a queue or a workflow engine, such as one on PostgreSQL, Redis or a cloud.
 ///
 /// The queue delivers names of jobs. The ledger remains the record of what was paid, and decides
-/// which call may submit a job. Four rules make sure that every paid picture is saved, and that
-/// none is paid for twice:
+/// which call may submit a job. If the program follows four rules, every paid picture is saved, and
+/// no picture is paid for twice:
 ///
 /// 1. **Deliver every name until its job has ended.** Call [`advance`](Self::advance) for each
 ///    delivery. A name may be delivered twice, or to two processes at the same time: one call
 ///    continues the job, and the other returns [`Later`](Advanced::Later). Extend the time for
 ///    which the queue hides the name while `advance` runs.
 /// 2. **Remove a name only after [`Ended`](Advanced::Ended).** After [`Later`](Advanced::Later),
-///    deliver the name again when that time has passed, however often that happens. After an error,
-///    deliver it again, too, like any step that failed. If that is a new entry of the queue, it
-///    must not share a key with the entry of this delivery, whose end may remove both.
+///    deliver the name again when that time has passed, however often that happens. Also deliver
+///    the name again after an error, like any step that failed. If the next delivery is a new entry
+///    of the queue, the new entry must not share a key with the old one: removing the old entry at
+///    the end of this delivery could remove both.
 /// 3. **Drop a call whenever you want to**, for example after a timeout. The call gives the job
 ///    back as soon as the step in flight is done, and the next call continues the job, in this
-///    process or in another one. Call [`finish`](Self::finish) before the process ends. If it is
-///    killed, others continue its jobs when its [lease](Batch::lease) has expired.
+///    process or in another one. Call [`finish`](Self::finish) before the process ends. If the
+///    process is killed, other processes continue its jobs when its [lease](Batch::lease) has
+///    expired.
 /// 4. **Deliver the names of jobs that a person opens again.** An
 ///    [`Unknown`](JobState::Unknown) job is never `Ended`, so the decision of a person or a webhook
 ///    takes effect with the next delivery. [`Jobs::retry`](crate::Jobs::retry),
@@ -153,10 +155,10 @@ impl Dispatcher {
     /// ledger has to record the outcome of each step that was begun:
     ///
     /// - A submission in flight completes. Until then, other calls for the job return
-    ///   [`Later`](Advanced::Later), so it is never sent twice.
+    ///   [`Later`](Advanced::Later), so the job is never submitted twice.
     /// - An attempt to save the picture completes.
     /// - A wait for a slot or for the task ends at once.
-    /// - Nothing is submitted if the submission had not begun.
+    /// - A submission that had not begun is not sent.
     ///
     /// If another call of this process is continuing the job, this call waits for the other one for
     /// up to a second, because a call that was dropped usually gives its job back within
@@ -166,9 +168,9 @@ impl Dispatcher {
     ///
     /// - the pause of an [outage](crate::Limits::outages), but at most a minute, because a person
     ///   may end it, or the time until a [rate](crate::Limits::set_rate) allows the submission;
-    /// - 30 seconds if the job is [`Unknown`](JobState::Unknown) and a webhook may arrive, which is
-    ///   for [`callback_patience`](Batch::callback_patience) after its submission, and a minute
-    ///   afterwards;
+    /// - 30 seconds if the job is [`Unknown`](JobState::Unknown) and its webhook may still arrive,
+    ///   until [`callback_patience`](Batch::callback_patience) has passed since its submission, and
+    ///   a minute after that;
     /// - 30 seconds if a pause or a budget holds the job back, or the task is not final after ten
     ///   minutes;
     /// - a second if another worker has the job, or other jobs hold it back.
@@ -177,7 +179,7 @@ impl Dispatcher {
     ///
     /// - [`State`](ErrorKind::State): there is no job with this name.
     /// - [`Client`](ErrorKind::Client): the picture could not be fetched or saved. The job keeps
-    ///   its state, with the reason.
+    ///   its state, and its status contains the reason.
     /// - [`File`](ErrorKind::File), [`Ledger`](ErrorKind::Ledger): the output directory or the
     ///   ledger failed. [`Error::tasks`] returns the accepted tasks that the ledger could not
     ///   record.
@@ -262,7 +264,7 @@ impl Shared {
         time::timeout(SOON, turn).await.ok().flatten()
     }
 
-    /// Decides what the queue does with a job in this state, which no call continues.
+    /// Returns what the queue should do with a job in this state that no call is continuing.
     fn advanced(&self, job: Box<JobStatus>, after: Duration) -> Advanced {
         use JobState::{Queued, Ready, Submitted, Submitting, Unknown};
         match job.state {

@@ -39,7 +39,7 @@ impl Batch {
         }
     }
 
-    /// Retires the worker of this run, or that of an earlier one that was dropped.
+    /// Retires the worker of this run, or the worker of an earlier run that was dropped.
     pub(super) async fn retire(&mut self) -> Result<(), Error> {
         self.unretired.retire(&self.client, &self.ledger, &self.unrecorded).await
     }

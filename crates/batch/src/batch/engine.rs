@@ -47,8 +47,8 @@ impl Engine {
         Ok(Self { worker: Arc::new(worker), fleet, lease, claims, renewing })
     }
 
-    /// Returns the number of the worker, and that of its next claim. If its lease is lost, it
-    /// continues as a new worker.
+    /// Returns the number of the worker, and the number of its next claim. If the lease is lost,
+    /// registers a new worker first.
     pub(super) async fn next_claim(&self) -> Result<(i64, i64), Error> {
         let mut claims = self.claims.lock().await;
         let mut lease = *self.lease.borrow();

@@ -128,7 +128,7 @@ impl Batch {
                 submits: true,
                 is_simulated: false,
                 callback_url: None,
-                // As long as a run waits for a task whose response arrived.
+                // A run also waits this long for a task whose response has arrived.
                 callback_patience: Duration::from_secs(600),
             },
             stop: None,
@@ -149,8 +149,8 @@ impl Batch {
     /// workers of the ledger. The default is 256; 0 means 1. The client submits only as many as the
     /// service allows, as described for [`ClientBuilder::max_active`].
     ///
-    /// If that many jobs are active, a job is submitted only when the picture of another one has
-    /// been saved. Slow downloads or a slow disk therefore slow down the submissions. An
+    /// If that many jobs are active, a worker submits the next job only when the picture of another
+    /// one has been saved. Slow downloads or a slow disk therefore slow down the submissions. An
     /// [`Unknown`](crate::JobState::Unknown) job is not active, although the service may process
     /// it.
     pub fn max_active(mut self, jobs: usize) -> Self {
@@ -173,11 +173,12 @@ impl Batch {
     /// The costs exceed the budget if
     ///
     /// - a job costs more than its price, for example because its picture is larger than all
-    ///   earlier ones, and no price per megapixel is set: by the difference, for each job in
-    ///   flight;
+    ///   earlier ones and no price per megapixel is set. Each job in flight can exceed the budget
+    ///   by the difference;
     /// - the first job of an operation costs more than what is left;
-    /// - responses contain no cost: such operations run one job at a time, and are not counted;
-    /// - responses are lost, and webhooks find their tasks, before any price is known.
+    /// - responses contain no cost. The worker submits one job of such an operation at a time, and
+    ///   the budget does not count it;
+    /// - responses are lost before any price is known, and webhooks later bring their tasks.
     pub fn budget(mut self, credits: impl Into<f64>) -> Self {
         self.settings.limits.budget = Some(credits.into());
         self
@@ -289,16 +290,16 @@ impl Batch {
     ///
     /// # Errors
     ///
-    /// After an error, no more jobs are submitted, and the active ones continue to their end. The
-    /// error is the first one; later ones are logged. [`Error::tasks`] returns the accepted tasks
-    /// that the ledger could not record.
+    /// After an error, the worker submits no more jobs, and the active jobs continue to their end.
+    /// The run returns the first error, and logs later ones. [`Error::tasks`] returns the accepted
+    /// tasks that the ledger could not record.
     ///
     /// - [`Job`](ErrorKind::Job): a job could not be added. Nothing was sent.
     /// - [`Outage`](ErrorKind::Outage): the service has accepted no submission for three hours, or
     ///   it refused the first submissions of this run for a permanent reason, such as missing
     ///   credits or a wrong key. The jobs stay queued.
     /// - [`Client`](ErrorKind::Client): a picture could not be fetched or saved. Its job keeps its
-    ///   state, with the reason.
+    ///   state, and the status of the job contains the reason.
     /// - [`Foreign`](ErrorKind::Foreign): pictures may have been paid for that the ledger does not
     ///   know. Only jobs that were submitted before were continued.
     /// - [`Elsewhere`](ErrorKind::Elsewhere): the ledger belongs to another service. Nothing was

@@ -6,9 +6,9 @@ use super::Batch;
 use crate::{Error, ErrorKind, JobStatus, ledger::task_of};
 
 impl Batch {
-    /// Records the task of a job whose response was lost, and returns the new status of the job:
-    /// the next run waits for the picture. A person may have found the id in the usage that the
-    /// service reports, or in [`Error::tasks`].
+    /// Records the task of a job whose response was lost, and returns the new status of the job.
+    /// The next run waits for the picture, so that the job is not paid for twice. A person may have
+    /// found the id of the task in the usage that the service reports, or in [`Error::tasks`].
     ///
     /// The job must be [`Unknown`](crate::JobState::Unknown), or a person has
     /// [resolved](crate::Jobs::resolve) it in the meantime and it was not submitted again. This

@@ -65,7 +65,7 @@ pub(super) struct Run {
     /// The number of damaged deliveries since the last saved picture.
     damaged: u32,
     started: Instant,
-    /// The last refusal of each operation that affects other jobs, too.
+    /// The last refusal of each operation that also affects other jobs.
     refusals: HashMap<String, imagekiln::Error>,
     /// The operations of which the service has accepted submissions of this run.
     accepted: HashSet<String>,
@@ -377,6 +377,6 @@ pub(super) fn no_slot(error: imagekiln::Error) -> Error {
 }
 
 async fn has_stopped(mut stopped: watch::Receiver<bool>) {
-    // Fails only if the sender was dropped, which outlives the run.
+    // Fails only if the sender was dropped, and the sender outlives the run.
     let _ = stopped.wait_for(|stopped| *stopped).await;
 }

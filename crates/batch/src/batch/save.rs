@@ -127,7 +127,8 @@ impl Worker {
         }
     }
 
-    /// Keeps the bytes of a damaged delivery, and leaves the job to a person.
+    /// Keeps the bytes of a damaged picture, which is paid for, and leaves the decision about the
+    /// job to a person.
     async fn damaged(
         &self,
         job: &mut Claim,
@@ -152,8 +153,7 @@ impl Worker {
         Ok(End::Damaged(failed(job, "could not save the picture", error)))
     }
 
-    /// Keeps the bytes of a damaged delivery beside the target of its picture, and returns their
-    /// location.
+    /// Keeps the bytes of a damaged picture beside its target, and returns their location.
     async fn keep_damaged(
         &self,
         job: &Claim,

@@ -52,7 +52,7 @@ impl Worker {
         if self.output.is_free(&target).await? {
             return Ok(());
         }
-        // A person may have cancelled it since it was claimed.
+        // A person may have cancelled the job since it was claimed.
         if self.ledger.claimed_job(job).await?.is_some() {
             let reason = "the target exists; move the file, and add the job with another name";
             self.set_state(job, JobState::Failed, Some(reason)).await?;

@@ -10,10 +10,11 @@ impl Batch {
     /// with [`callbacks`](Self::callbacks), and sign them with
     /// [`ClientBuilder::webhook_secret`](imagekiln::ClientBuilder::webhook_secret).
     ///
-    /// A webhook ends the wait for its task. It also finds the task of a job whose submission had
-    /// no response: an [`Unknown`](crate::JobState::Unknown) job becomes
-    /// [`Submitted`](crate::JobState::Submitted), whatever the webhook says, as soon as a poll has
-    /// confirmed that the task exists. A run [waits](Self::callback_patience) for such webhooks.
+    /// A webhook ends the wait for its task. It also brings the task of a job whose response was
+    /// lost: as soon as a poll has confirmed that the task exists, the
+    /// [`Unknown`](crate::JobState::Unknown) job becomes [`Submitted`](crate::JobState::Submitted),
+    /// whatever the webhook says about the task. A run [waits](Self::callback_patience) for such
+    /// webhooks.
     ///
     /// Requests with their own `webhook_url`, and operations without webhooks, are not changed.
     pub fn callback_url(mut self, url: impl Into<String>) -> Self {
@@ -24,8 +25,8 @@ impl Batch {
     /// Sets how long after its submission a run waits for the webhook of a job that is
     /// [`Unknown`](crate::JobState::Unknown). The default is ten minutes.
     ///
-    /// A run waits only if this process can receive webhooks, which means that a value that
-    /// [`callbacks`](Self::callbacks) returned exists.
+    /// A run waits only if this process can receive webhooks: as long as a value exists that
+    /// [`callbacks`](Self::callbacks) has returned.
     pub fn callback_patience(mut self, patience: Duration) -> Self {
         self.settings.callback_patience = patience;
         self

@@ -28,8 +28,8 @@ pub(super) struct Worker {
     pub(super) settings: Settings,
     /// Shared by the batch and its receivers of webhooks.
     pub(super) receivers: Weak<()>,
-    /// Changes to `true` when the run should submit no more jobs. The sender is dropped when nobody
-    /// waits for the jobs any more.
+    /// Changes to `true` when the run should submit no more jobs. The caller drops the sender when
+    /// it no longer waits for the jobs.
     pub(super) stopped: watch::Receiver<bool>,
     /// Locked for writing during the submission of a job whose price is not known, so that this
     /// worker submits no other job before the response shows the cost.
@@ -46,7 +46,7 @@ pub(super) enum End {
     /// The job is queued, because a limit does not allow its submission.
     Limit(LimitReached),
     /// The job is queued, because the run is stopping or the lease must be renewed first. Or the
-    /// job is in any state, and nobody waits for it any more.
+    /// job is in any state, and no caller waits for it any longer.
     NotNow,
     /// The job is queued, because the service refused its submission. A later one may succeed.
     Refused(imagekiln::Error),
@@ -74,13 +74,13 @@ impl Worker {
         *self.stopped.borrow() || self.stopped.has_changed().is_err()
     }
 
-    /// Returns when nobody waits for the jobs any more.
+    /// Returns when no caller waits for the jobs any longer.
     pub(super) async fn abandoned(&self) {
         let mut stopped = self.stopped.clone();
         while stopped.changed().await.is_ok() {}
     }
 
-    /// Waits before the next attempt, unless nobody waits for the job any more.
+    /// Waits before the next attempt. Fails if no caller waits for the job any longer.
     pub(super) async fn pause(&self, pause: Duration) -> Result<(), End> {
         tokio::select! {
             () = time::sleep(pause) => Ok(()),

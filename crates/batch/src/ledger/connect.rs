@@ -115,8 +115,9 @@ impl Ledger {
     /// Opens the ledger in the SQLite file at `path`, or creates an empty one.
     ///
     /// - Only the user of the process can read the file (mode 0600).
-    /// - Only one process can open the ledger. The file `PATH.lock` is locked while it is open.
-    ///   Other processes can still [read](Self::open_read_only) it.
+    /// - Only one process can open the ledger to run batches. It locks the file `PATH.lock` while
+    ///   the ledger is open. Other processes can still [read](Self::open_read_only) and
+    ///   [manage](Self::open_to_manage) the ledger.
     /// - The directory `PATH.acceptances` contains the acceptance log. The ledger writes each
     ///   accepted task to the log before it writes the task to the database. It reserves the space
     ///   before it sends the submission, so that a full disk does not lose a task that is paid for.

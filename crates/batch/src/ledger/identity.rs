@@ -43,7 +43,8 @@ impl Marking {
     }
 }
 
-/// The random id of a ledger, the file that it had so far, and the highest number of a submission.
+/// The random id of a ledger, the file in which it was so far, and the highest number of a
+/// submission.
 type Identity = (String, Option<String>, i64);
 
 impl Ledger {
@@ -69,7 +70,7 @@ impl Ledger {
         Err(Error::new(ErrorKind::Foreign, message).with_unrecorded(tasks, billing_unknown))
     }
 
-    /// Returns why this ledger may not know everything that was paid for.
+    /// Returns why pictures may have been paid for that this ledger does not know.
     async fn problem(&self, output: &Output) -> Result<Option<String>, Error> {
         // Read the marker before the ledger. A worker that submits in between writes the ledger
         // first and then the marker, so its submission cannot look lost.

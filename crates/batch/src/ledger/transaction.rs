@@ -218,7 +218,7 @@ impl Ledger {
                 return Err(error);
             }
             tracing::warn!(error = error.chain(), "the ledger is not available; trying again");
-            // This is a blocking thread, and the paused clock of a test would not advance.
+            // A real pause on this blocking thread: the paused clock of a test would not advance.
             thread::sleep(pause);
         }
     }

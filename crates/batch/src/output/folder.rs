@@ -302,8 +302,8 @@ fn sync_directory(directory: &Path) -> io::Result<()> {
 /// Creates a file atomically and durably.
 fn write(path: &Path, content: &[u8], replaces: bool) -> io::Result<()> {
     let directory = path.parent().unwrap_or(path);
-    // Named and locked like the temporary files of the client, which deletes those of killed
-    // processes.
+    // Named and locked like the temporary files of the client, so that the client also deletes this
+    // file if the process is killed.
     let mut builder = tempfile::Builder::new();
     builder.prefix(".imagekiln-").suffix(".part");
     #[cfg(unix)]

@@ -5,8 +5,8 @@ use imagekiln_label::{MAX_COMPONENT, shortened};
 /// The maximum length of a task id in a name, in characters.
 const LONGEST_ID: usize = 100;
 
-/// Returns another key for a picture if something else has its key. The task id comes from the
-/// service, so it must not be able to name another directory.
+/// Returns another key in the same directory, for a picture whose key is already taken. The task id
+/// comes from the service, so it must not be able to name another directory.
 pub(crate) fn beside(key: &str, task_id: &str) -> String {
     let is_plain = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     let id: String = task_id.chars().filter(is_plain).take(LONGEST_ID).collect();
@@ -14,7 +14,7 @@ pub(crate) fn beside(key: &str, task_id: &str) -> String {
         Some(slash) => key.split_at(slash + 1),
         None => ("", key),
     };
-    // A dot at the start is not that of an extension.
+    // A dot at the start of a name does not begin an extension.
     let (stem, extension) = match name.rfind('.') {
         Some(dot) if dot > 0 => name.split_at(dot),
         _ => (name, ""),

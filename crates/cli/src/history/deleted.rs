@@ -15,7 +15,7 @@ impl Entry {
         self.saved_path().is_some_and(|path| matches!(path.try_exists(), Ok(false)))
     }
 
-    /// Whether the file of a saved picture is there, with the content that was saved. Reads it.
+    /// Whether the file of a saved picture still has the content that was saved. Reads the file.
     pub fn is_intact(&self) -> bool {
         self.saved_path().is_none_or(|path| match digest_of(path) {
             Ok(digest) => self.sha256().is_none_or(|saved| saved == digest),
@@ -23,13 +23,13 @@ impl Entry {
         })
     }
 
-    /// Until when the service delivers the picture, if that is in the future.
+    /// Returns until when the service delivers the picture, or `None` if that time has passed.
     pub fn delivered_until(&self) -> Option<SystemTime> {
         let until = self.record.ready_at()?.checked_add(DELIVERY_VALIDITY);
         until.filter(|until| *until > now())
     }
 
-    /// How to get a deleted picture again, for a person in the directory `here`.
+    /// Returns how to get a deleted picture again, for a person in the directory `here`.
     pub fn how_to_restore(&self, here: &Path) -> Option<String> {
         let path = self.saved_path().filter(|_| self.is_deleted())?;
         let number = self.number;

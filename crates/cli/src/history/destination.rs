@@ -48,8 +48,8 @@ impl StoredPath {
 pub struct Destination {
     /// The working directory of the command.
     directory: StoredPath,
-    /// The absolute path of `--output`. `None` without one, and for standard output, devices and
-    /// pipes, which a later command can't write to.
+    /// The absolute path of `--output`. `None` if the command has none, and for standard output,
+    /// devices and pipes, because a later command cannot write to them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     output: Option<StoredPath>,
     /// The name below `output`, if it has fields.
@@ -94,14 +94,14 @@ impl Destination {
             && options(self) == options(&other)
     }
 
-    /// The absolute path of `--output`, if a later command can save the picture there. It may have
-    /// fields.
+    /// Returns the absolute path of `--output`, which may contain fields, if a later command can
+    /// save the picture there.
     pub fn output(&self) -> Option<PathBuf> {
         let path = self.output.as_ref()?.path();
         Some(self.template.as_ref().map_or(path.to_owned(), |template| path.join(template)))
     }
 
-    /// The target of the picture for a command in the directory `here`.
+    /// Returns the target of the picture for a command in the directory `here`.
     pub fn target(&self, here: &Path) -> Target {
         let path = self.output.as_ref().unwrap_or(&self.directory).path();
         let is_directory = ends_with_separator(path.as_os_str());
@@ -117,7 +117,8 @@ impl Destination {
     }
 }
 
-/// The path as people in the directory `here` would type it: relative, if it is below that.
+/// Returns a path as people in the directory `here` would type it: relative, if the path is below
+/// that directory.
 pub fn relative(path: &Path, here: &Path) -> PathBuf {
     path.strip_prefix(here).unwrap_or(path).to_owned()
 }

@@ -1,4 +1,4 @@
-//! Finds a submission by `@last`, by its number, or by its task, and a picture by its file, too.
+//! Finds a submission by `@last`, by its number or by its task, and a picture also by its file.
 
 use std::{
     fs,

@@ -26,7 +26,7 @@ use imagekiln::{
 /// The state of a submission whose file is damaged.
 const UNREADABLE: &str = "unreadable";
 
-/// The columns, and those that narrow terminals leave out, in this order.
+/// The columns, and the indices of the columns that narrow terminals leave out, in this order.
 const HEADING: [&str; 7] = ["", "TIME", "MODEL", "STATE", "CREDITS", "FILE", "PROMPT"];
 const OPTIONAL: [usize; 4] = [4, 1, 2, 5];
 

@@ -8,7 +8,7 @@ use crate::process::Process;
 use imagekiln::{TaskRef, journal::State};
 
 impl Entry {
-    /// Whether the response was lost, and nobody waits for it.
+    /// Whether the response was lost, and no process is waiting for it any longer.
     pub fn is_unknown(&self) -> bool {
         *self.record.state() == State::Unknown && !self.is_in_use
     }

@@ -208,7 +208,7 @@ pub struct Budget {
     spent: f64,
     /// The highest cost of a picture of this command.
     highest: Option<f64>,
-    /// The number of pictures that may have been billed, and of which no cost was known.
+    /// The number of pictures that may have been billed and whose cost is not known.
     unpriced: u32,
     active: Vec<(usize, Option<f64>)>,
 }

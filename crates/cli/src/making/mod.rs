@@ -1,4 +1,4 @@
-//! From a request to a saved picture: the common part of the commands that make one.
+//! Turns requests into saved pictures: the common part of all commands that make pictures.
 
 pub mod checks;
 pub mod costs;
@@ -81,8 +81,8 @@ pub async fn make(
     }
 }
 
-/// Plans the pictures of a command, and checks that they can be saved. Prints them and returns
-/// `None` for `--dry-run`.
+/// Plans the pictures of a command, and checks that they can be saved. For `--dry-run`, prints the
+/// requests and returns `None`.
 pub fn checked(
     context: &Context,
     pictures: Pictures,

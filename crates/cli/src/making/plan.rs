@@ -164,9 +164,9 @@ fn drawn(context: &Context, key: Option<&Key>, request: Request) -> Request {
     }
 }
 
-/// Refuses requests that the contract does not allow, and those that it allows and nobody wants to
-/// pay for: with a blank prompt, with a truncated image, with an unusable mask, or without the
-/// image that the model works on. May block, because it reads image files.
+/// Refuses requests that the contract does not allow, and requests that it allows but whose
+/// pictures nobody wants to pay for: with a blank prompt, a truncated image, an unusable mask, or
+/// without the image that the model works on. May block, because it reads image files.
 fn check(context: &Context, request: &Request, any_mask: bool) -> Result<(), Failure> {
     let missing = MissingInput::of(request);
     if missing != Some(MissingInput::Prompt) {
@@ -259,7 +259,7 @@ pub fn check_targets(context: &Context, planned: &[Planned]) -> Result<(), Failu
     checked.map_err(Failure::before_payment)
 }
 
-/// Whether a place can hold a picture in addition to those with these names.
+/// Whether a place can hold another picture beside the pictures with these names.
 fn holds_another(place: &Place, names: &mut HashSet<PathBuf>) -> bool {
     match place {
         Place::Named(_) => true,

@@ -200,7 +200,7 @@ fn is_unknown(entry: &Entry) -> bool {
     *entry.record.state() == State::Unknown
 }
 
-/// The submissions of the calls of this day, whatever server made them.
+/// The submissions of all calls of this day (UTC), including those of other servers.
 struct Today {
     entries: Vec<Entry>,
     prices: Prices,

@@ -117,8 +117,9 @@ async fn make(
     result_of(server, phases, context, Some(paid_now)).await
 }
 
-/// Checks the budget. Above it, asks the person, and returns the number of credits that they allow
-/// for this picture, or the result by which the client asks them.
+/// Checks the budget. If the picture costs more than is left, asks the person. Returns the number
+/// of credits that the person allows for this picture, or the result with which the client asks the
+/// person.
 async fn within_budget(
     server: &Server,
     planned: &Planned,

@@ -24,7 +24,7 @@ pub struct Call {
     asked: Value,
 }
 
-/// A key, and what became of the submission with it.
+/// A key, and the record of the submission with it.
 pub struct Known {
     pub key: String,
     pub record: Option<Record>,
@@ -75,7 +75,7 @@ impl Call {
         Err(Failure::usage("the same call was made too often"))
     }
 
-    /// Refuses an attempt unless the one before has ended.
+    /// Refuses an attempt unless the attempt before it has ended: both would be paid for.
     pub async fn check_attempt(
         &self,
         client: &Client,
@@ -95,7 +95,7 @@ impl Call {
     }
 }
 
-/// Whether a key is that of a call.
+/// Whether the key of a submission belongs to a call.
 pub fn is_of_call(record: &Record) -> bool {
     record.intent().key().is_some_and(|key| key.name().starts_with(PREFIX))
 }

@@ -40,7 +40,7 @@ impl Arguments {
     }
 }
 
-/// Reads arguments. The message names the one that is wrong.
+/// Reads the arguments of a call. The error message names the argument that is wrong.
 pub fn read<T: for<'a> Deserialize<'a>>(arguments: Map<String, Value>) -> Result<T, Failure> {
     let given = arguments.into_iter().filter(|(_, value)| !value.is_null()).collect();
     serde_json::from_value(Value::Object(given))

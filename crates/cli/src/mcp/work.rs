@@ -88,8 +88,8 @@ impl Jobs {
 }
 
 impl Server {
-    /// Makes a picture that no earlier call has asked for. The person may have `allowed` this
-    /// number of credits for it, whatever is left of the budget.
+    /// Makes a picture that no earlier call has asked for. If the person was asked, `allowed` is
+    /// the number of credits that they allow for this picture, whatever is left of the budget.
     pub fn make(
         self: &Arc<Self>,
         key: &str,
@@ -177,8 +177,8 @@ impl Server {
         }
     }
 
-    /// Waits until a submission has ended, and saves its picture, unless another process does. A
-    /// picture that was saved is saved again if its file is gone.
+    /// Waits until a submission has ended, and saves its picture, unless another process does. If
+    /// the file of a saved picture is gone, saves the picture again.
     async fn follow(&self, number: u64, phases: &watch::Sender<Phase>) {
         phases.send_replace(Phase::Waiting(number));
         let failure = self.finish(number).await.err();

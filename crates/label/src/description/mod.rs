@@ -10,8 +10,9 @@ use imagekiln::Request;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// How a picture was made: the content of the JSON file next to it. A batch writes one next to each
-/// picture, `fox.jpg.json` next to `fox.jpg`, and `kiln generate --describe` does, too.
+/// How a picture was made: the content of the JSON file next to it. A batch writes such a file next
+/// to each picture, for example `fox.jpg.json` next to `fox.jpg`, and so does `kiln generate
+/// --describe`.
 ///
 /// The file contains no images, no secrets, and no queries of URLs, which may be signed.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -19,7 +20,7 @@ pub struct Description {
     /// [`VERSION`](Self::VERSION) of the program that wrote the file.
     #[serde(default)]
     pub version: u32,
-    /// The name of the job, if the picture is one of a batch.
+    /// The name of the job, if a batch made the picture.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub job: Option<String>,
     /// The name of the model, such as `gen-2-pro`.
@@ -80,7 +81,7 @@ impl Description {
 
     /// Returns the content of the file.
     pub fn to_json(&self) -> Vec<u8> {
-        // Its members are numbers, texts and JSON, so this does not fail.
+        // All members are numbers, texts and JSON, so this does not fail.
         let mut json = serde_json::to_vec_pretty(self).unwrap_or_default();
         json.push(b'\n');
         json

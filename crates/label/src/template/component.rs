@@ -95,7 +95,7 @@ fn is_device(stem: &str) -> bool {
     DEVICES.contains(&stem.as_str())
 }
 
-/// Shortens a name that is too long. Its hash keeps different names different.
+/// Shortens a name that is too long, and adds its hash, so that different names stay different.
 fn distinct(name: &str) -> String {
     if name.len() <= MAX_COMPONENT {
         return name.to_owned();

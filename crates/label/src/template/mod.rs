@@ -64,7 +64,8 @@ const LONGEST_EXTENSION: usize = 10;
 /// and an id that had to be changed, get eight digits of a SHA-256 digest, so that different names
 /// stay different.
 ///
-/// A target without fields is used as it is, even if its extension is not that of the picture.
+/// A target without fields is used as it is, even if its extension does not match the format of the
+/// picture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Template {
     /// No text is empty, and no two texts follow each other.

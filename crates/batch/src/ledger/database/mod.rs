@@ -221,8 +221,8 @@ impl Database {
         )
     }
 
-    /// Returns the time of the transaction in milliseconds since the Unix epoch, on the clock that
-    /// all workers of the ledger share.
+    /// Returns the time of the transaction in milliseconds since the Unix epoch, from the clock
+    /// that all workers of the ledger share.
     pub(super) fn now(&self) -> i64 {
         match self {
             #[cfg(feature = "sqlite")]

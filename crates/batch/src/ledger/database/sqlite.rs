@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{Error, ErrorKind};
 
-/// How long a process waits for the transactions of another one that has opened the same file.
+/// How long a process waits for the transactions of another process that has opened the same file.
 const LONGEST_TURN: Duration = Duration::from_secs(60);
 
 /// The number of prepared statements that a connection keeps.

@@ -30,7 +30,7 @@ pub struct Watch {
     ledger: Ledger,
     /// The time and the number of the last change that was read.
     last: (i64, i64),
-    /// The jobs that have changed since the start of the overlap, as they were returned.
+    /// The jobs that have changed since the start of the overlap, as they were last returned.
     seen: HashMap<i64, (i64, JobState, Option<String>)>,
 }
 

@@ -15,7 +15,7 @@ use crate::{
     },
 };
 
-/// How many jobs a transaction decides about. Workers wait until it ends.
+/// The number of jobs about which one transaction decides. Workers wait until the transaction ends.
 const PAGE: usize = 100;
 
 /// The unknown jobs that [`Jobs::resolve_all`] resolved and left out, each with the status that
@@ -240,7 +240,7 @@ mod tests {
         let lost = ledger.lost("0").await.unwrap();
         ledger.decide(&lost, accepted).await.unwrap();
         ledger.jobs().resolve("1", Resolution::Paid).await.unwrap();
-        // The second run is that after a commit whose response was lost.
+        // The second run stands for a transaction that runs again after its commit.
         for _ in 0..2 {
             let outcomes = ledger.jobs().decide_page(&jobs, &Step::NotBilled, true).await.unwrap();
             let expected = [Outcome::Changed, Outcome::Changed, Outcome::Resolved];

@@ -14,7 +14,7 @@ use crate::{
     state::state_in,
 };
 
-/// The number of jobs that a transaction changes at once.
+/// The number of jobs that one transaction changes.
 const CHUNK: usize = 1_000;
 
 impl Jobs<'_> {

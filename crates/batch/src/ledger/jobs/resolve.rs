@@ -35,8 +35,8 @@ pub enum Resolution {
 
 impl Jobs<'_> {
     /// Resolves a job in the state [`Unknown`](JobState::Unknown) or
-    /// [`Damaged`](JobState::Damaged), and returns its new status. A damaged one cannot be
-    /// [`NotPaid`](Resolution::NotPaid).
+    /// [`Damaged`](JobState::Damaged), and returns its new status. A damaged job cannot be
+    /// [`NotPaid`](Resolution::NotPaid), because its picture was delivered.
     ///
     /// If a submission was billed and you resolve it as [`NotPaid`](Resolution::NotPaid), the next
     /// run pays for the picture a second time.
@@ -44,7 +44,7 @@ impl Jobs<'_> {
     /// # Errors
     ///
     /// - [`State`](ErrorKind::State): there is no job with this name, or it is in another state.
-    /// - [`File`](ErrorKind::File): the damaged file is gone, or another one has the name of the
+    /// - [`File`](ErrorKind::File): the damaged file is gone, or another file has the name of the
     ///   picture.
     /// - [`Hold`](ErrorKind::Hold): the job cannot be [`NotPaid`](Resolution::NotPaid) yet, because
     ///   the worker that lost its lease may still send the request. The message says how long to

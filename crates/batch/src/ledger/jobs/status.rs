@@ -29,11 +29,11 @@ const MOST_TEXTS: usize = 1_000;
 pub struct KnownJob {
     /// The position of the job in the ledger, starting at 1.
     pub number: u64,
-    /// The state of the job, or its last one if it was archived.
+    /// The state of the job, or its last state if the job was archived.
     pub state: JobState,
     /// The [digest](Request::digest) of its request.
     pub request_sha256: String,
-    /// Where its picture is; see [`JobStatus::location`].
+    /// Where the picture is; see [`JobStatus::location`].
     pub location: Option<String>,
 }
 

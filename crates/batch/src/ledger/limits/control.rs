@@ -45,8 +45,8 @@ pub struct LimitStatus {
     pub is_paused: bool,
     /// The known costs of the submissions in credits. 0 for [`Scope::EachGroup`].
     pub credits: f64,
-    /// The number of submissions that may be billed and whose cost is not known. Each counts with
-    /// the [price](Limits::prices) of its operation.
+    /// The number of submissions that may be billed and whose cost is not known. Budgets count each
+    /// of them with the [price](Limits::prices) of its operation.
     pub without_cost: u64,
     /// The number of active tasks.
     pub active: u64,
@@ -285,7 +285,7 @@ impl Limits<'_> {
     }
 
     /// Returns why the limits of the ledger do not allow a job with this request and group now, or
-    /// `None` if they do. The limits of a run are not among them.
+    /// `None` if they do. Does not check the limits of a run.
     ///
     /// The error has the kind `Paused`, `ActiveTasks`, `Rate` or `Budget`.
     ///

@@ -27,7 +27,7 @@ pub(crate) struct RunLimits {
     pub(crate) max_active: usize,
     /// The credits that all submissions may cost, unless the ledger has a budget.
     pub(crate) budget: Option<f64>,
-    /// The price of submissions whose operation has none in the ledger.
+    /// The price of submissions whose operation has no price in the ledger.
     pub(crate) price: Option<Price>,
 }
 
@@ -85,7 +85,7 @@ pub(crate) enum Limit {
     UnknownPrice,
     Budget {
         credits: f64,
-        /// What the submissions have cost, and what those without a known cost may cost.
+        /// What the submissions have cost, plus what the submissions without a known cost may cost.
         committed: f64,
         /// What the submission may cost.
         cost: Option<f64>,

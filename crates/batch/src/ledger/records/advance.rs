@@ -1,4 +1,4 @@
-//! Advances a submission by a step, and its job by what follows from it.
+//! Advances a submission by a step, and changes its job accordingly.
 
 use imagekiln::{
     TaskRef, TaskStatus,
@@ -33,7 +33,7 @@ impl JobChange {
 }
 
 impl SubmissionRow {
-    /// Applies a step to the record, and changes the job to what follows from it.
+    /// Applies a step to the record, and changes the job accordingly.
     ///
     /// Fails with kind [`State`](ErrorKind::State), before it writes anything, if the step is a
     /// task that cannot be recorded: the record has another task, or the job was submitted again.

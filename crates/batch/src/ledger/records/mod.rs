@@ -18,7 +18,7 @@ use crate::{
     },
 };
 
-/// A row of the submissions. The columns that are not here follow from the record.
+/// A row of the table of submissions. The other columns can be derived from the record.
 pub(super) struct SubmissionRow {
     pub(super) id: i64,
     /// The job that it was for.
@@ -49,8 +49,8 @@ impl SubmissionRow {
         rows.into_iter().map(read).collect()
     }
 
-    /// Returns the submission that meets a condition. Until the end of the transaction, nobody else
-    /// can change it.
+    /// Returns the submission that meets a condition. Nobody else can change it until the end of
+    /// the transaction.
     pub(super) fn find_one(
         database: &mut Database,
         condition: &str,

@@ -136,8 +136,8 @@ impl Ledger {
         Ok(found)
     }
 
-    /// Returns the open records of this process and of those that have ended, and the closed ones
-    /// among the newest, oldest first.
+    /// Returns the open records of this process and of processes that have ended, and the closed
+    /// ones among the newest records, oldest first.
     async fn log_records(&self, newest: u64) -> Result<Vec<Record>, Error> {
         let Some(log) = self.0.acceptances.get() else { return Ok(Vec::new()) };
         let (open, path) = (log.take_over().await.map_err(unusable)?, log.path().to_owned());

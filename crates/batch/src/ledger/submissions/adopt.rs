@@ -29,8 +29,8 @@ impl Ledger {
     /// Reads the descriptions beside the pictures of the output, which is a directory or a URL as
     /// for [`Batch::save_to`](crate::Batch::save_to). A job that is [`Queued`](JobState::Queued) or
     /// [`Unknown`](JobState::Unknown) becomes [`Saved`](JobState::Saved) if a description has its
-    /// name and its request, and the picture is unchanged. Returns these jobs. Add the jobs to the
-    /// ledger first.
+    /// name and its request, and the picture is unchanged. Add the jobs to the ledger before you
+    /// call this method. Returns the jobs that became saved.
     ///
     /// If the ledger has lost submissions that its acceptance log knows, their jobs are also
     /// returned: they become [`Submitted`](JobState::Submitted) if the log has the task, and

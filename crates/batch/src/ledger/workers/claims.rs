@@ -50,7 +50,7 @@ pub(crate) struct Demand {
     /// The number of this demand. If the connection breaks and the transaction runs again, it finds
     /// the jobs that it has claimed by this number.
     pub(crate) number: i64,
-    /// The maximum numbers of paid jobs and of queued ones.
+    /// The maximum number of jobs that are paid for, and of queued jobs.
     pub(crate) paid: usize,
     pub(crate) queued: usize,
     /// The operations and groups whose queued jobs are not wanted if their pictures have at least
@@ -182,7 +182,7 @@ fn claim_paid(database: &mut Database, demand: &Demand) -> Result<(), Error> {
     take(database, demand, &ids)
 }
 
-/// Claims queued jobs that no limit holds back. Returns whether there may be others.
+/// Claims queued jobs that no limit holds back. Returns whether a limit may hold back others.
 fn claim_queued(database: &mut Database, demand: &Demand) -> Result<bool, Error> {
     if demand.queued == 0 {
         return Ok(false);

@@ -45,7 +45,8 @@ impl Ledger {
             return Err(Error::new(ErrorKind::Locked, message));
         }
         let name = format!("{} {}", host(), std::process::id());
-        // Before the database reads its clock, so that the lease in the database ends later.
+        // This process reads its clock before the database does, so that it never believes in a
+        // lease that has ended in the database.
         let leased_until = self.now_of_leases() + lease;
         let worker = self
             .transaction(move |database| {

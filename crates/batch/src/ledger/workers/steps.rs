@@ -48,7 +48,8 @@ impl Ledger {
         Ok(())
     }
 
-    /// Changes a job by its worker. If both states are the same, only the rest changes.
+    /// Changes a job that this worker has claimed. If the new state equals the old one, only the
+    /// reason and the location change.
     ///
     /// Fails with kind [`Lease`](ErrorKind::Lease) if the worker no longer has the job.
     pub(crate) async fn change(&self, job: &mut Claim, change: Change) -> Result<(), Error> {
@@ -58,7 +59,8 @@ impl Ledger {
         Ok(())
     }
 
-    /// Returns the time of this process, which need not be that of the ledger.
+    /// Returns the time on the clock of this process, which may differ from the clock of the
+    /// ledger.
     pub(crate) fn local_time(&self) -> SystemTime {
         time_of(self.0.clocks.milliseconds())
     }
@@ -76,7 +78,7 @@ impl Ledger {
 
 /// A change of a job by its worker.
 pub(crate) enum Change {
-    /// Another state, or the reason why it stays as it is.
+    /// Another state, or the reason why the job stays in its state.
     State(JobState, Option<String>),
     Ready {
         location: String,

@@ -161,7 +161,7 @@ pub(super) fn find(
     Ok(found.into_iter().map(|stored| stored.outage(now)).collect())
 }
 
-/// The condition of the outages that hold back an operation, the first value.
+/// The condition for the outages that hold back the operation in `$1`.
 pub(super) const OF_OPERATION: &str = "until IS NOT NULL AND operation IN ('', $1)";
 
 /// Decides whether a submission may start. Returns whether the submission is a probe, or the outage
