@@ -25,8 +25,8 @@ pub enum JobState {
     /// worker keeps its bytes, and a person [accepts](crate::Resolution::Damaged) them, lets the
     /// next run [download](crate::Jobs::retry) the picture again, or gives the picture up.
     Damaged,
-    /// The request or the task failed, or a person gave up a picture that was billed, because its
-    /// task is not known or its file is damaged.
+    /// The job could not be submitted, its request or its task failed, or a person gave up a
+    /// picture that was billed, because its task is not known or its file is damaged.
     Failed,
     /// Moderation stopped the task.
     Moderated,

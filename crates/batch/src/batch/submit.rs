@@ -113,6 +113,8 @@ impl Worker {
         match error.billing() {
             Billing::NotBilled => self.not_billed(job, error).await,
             Billing::Unknown => self.unknown(job, error).await,
+            // The task is billed, but the ledger could not record it. The error must contain the
+            // task.
             Billing::Accepted(task) => {
                 self.unrecorded.accepted(task);
                 Err(stop(job, "could not record the task", error))

@@ -13,9 +13,9 @@ use crate::{
 };
 use imagekiln::{Client, Durations};
 
-/// A ledger on a server writes the marker once per this many submissions, so the marker can be 63
-/// submissions behind. That is enough, because a server loses committed submissions only if
-/// somebody restores a backup.
+/// Each process of a ledger on a server writes the marker only once per this many submissions, so
+/// the marker lags behind by up to about as many. That is enough, because a server loses committed
+/// submissions only if somebody restores a backup.
 const SERVER_STEP: i64 = 64;
 
 /// Stands for the URL of the service in a ledger whose tasks are simulated.

@@ -252,6 +252,7 @@ impl Budget {
     pub fn ended(&mut self, index: usize, cost: Option<f64>, was_sent: bool) {
         let found = self.active.iter().position(|(active, _)| *active == index);
         let expected = found.and_then(|at| self.active.swap_remove(at).1);
+        // A request that was not sent has cost nothing.
         let cost = cost.or(expected.filter(|_| was_sent));
         self.unpriced += u32::from(was_sent && cost.is_none());
         self.spent += cost.unwrap_or_default();

@@ -157,6 +157,8 @@ impl Budget {
         }
         let cost = self.cost(expected);
         for (name, left) in self.left(process) {
+            // A picture of unknown price may count as 0 credits. It still needs a budget that is
+            // not used up.
             if left <= 0.0 && cost == 0.0 && known.is_none() || exceeds(cost, left) {
                 return refused(left, &format!("the budget of {}", name.replace('_', " ")));
             }

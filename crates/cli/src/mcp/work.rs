@@ -156,6 +156,7 @@ impl Server {
         let entry = history.submission(0);
         match submitted {
             Ok(Once::Task(task) | Once::Saved { task, .. }) => {
+                // Without an entry of this call, an earlier call has paid for the picture.
                 if entry.is_some() {
                     turn.spent(task.cost());
                 }
@@ -168,6 +169,8 @@ impl Server {
             Err(error) => {
                 let mut failure = Failure::from(error);
                 failure.number = entry.map(|entry| entry.number);
+                // Count a submission that was or may have been billed, even if the history could
+                // not record its task.
                 let is_unrecorded = failure.kind == ErrorKind::Journal && failure.task.is_some();
                 if is_unrecorded || failure.billing_unknown && failure.number.is_some() {
                     turn.spent(failure.task.as_ref().and_then(TaskRef::cost));

@@ -193,6 +193,7 @@ impl Ledger {
             let found = SubmissionRow::find_one(database, "s.intent_id = $1", &id)?;
             let mut found = found.ok_or_else(no_row)?;
             let left = found.hold_until.unwrap_or_default() - database.now();
+            // The request may still arrive and be billed, and the job would be submitted again.
             if left > 0 && decided == Step::NotBilled {
                 return Err(held(left));
             }

@@ -128,6 +128,7 @@ pub(in crate::ledger) fn admission(
     }
     let run = run.unwrap_or_default();
     for (limit, scope) in &mut limits {
+        // A budget of the ledger replaces the budget of the run.
         if *scope == Scope::Ledger {
             limit.budget = limit.budget.or(run.budget);
         }
@@ -151,6 +152,8 @@ pub(in crate::ledger) fn admission(
         let committed = known + reserved;
         let is_first_open =
             spending.iter().all(|of| of.operation != subject.operation || of.open == 0);
+        // If the cost is not known, the budget allows a submission as long as anything is left, but
+        // only one of the operation at a time: its response shows what the next ones cost.
         match cost {
             Some(cost) if committed + cost <= credits + TOLERANCE => {}
             None if committed < credits && is_first_open => admitted = Admission::Alone,

@@ -166,8 +166,8 @@ impl Limits<'_> {
     }
 
     /// Resumes the submissions of a scope after [`pause`](Self::pause). Workers of other processes
-    /// notice it within a second. If there is an [outage](Self::outages) of the whole ledger or of
-    /// the operation, its pause ends, too: one submission tests now whether the outage is over.
+    /// notice it within a second. Unpausing the whole ledger or an operation also ends the pause of
+    /// its [outages](Self::outages): the next submission tests whether the outage is over.
     ///
     /// # Errors
     ///
@@ -265,16 +265,16 @@ impl Limits<'_> {
     ///
     /// - when the service refuses a submission for a reason that concerns all of them: no credits
     ///   or an unknown key (402, 401), 429 after the retries of the client, or no connection;
-    /// - when the service refuses an operation: 403, 404 and other status codes. Only this
-    ///   operation is held back;
+    /// - when the service refuses an operation (403, 404 and other status codes), for this
+    ///   operation only;
     /// - after [three submissions in a row](imagekiln::Outcomes) whose responses were lost, because
     ///   each of them may be billed.
     ///
     /// During an outage, no process of the ledger submits anything of the scope. After a pause, one
     /// submission tests whether the outage has ended. The pauses grow from one second to ten
     /// minutes, or last as long as the service asks for, at most a day. [`unpause`](Self::unpause)
-    /// ends a pause. Polls and downloads continue. If a webhook brings the task of a lost
-    /// submission, the outage ends.
+    /// ends a pause. Polls and downloads continue. An outage of lost responses also ends if a
+    /// webhook brings the task of one of them.
     ///
     /// # Errors
     ///

@@ -40,11 +40,14 @@ impl Journal for Ledger {
             self.log_intent(intent).await?;
             let job = Ticket::of(intent).map(|ticket| ticket.job);
             let recorded = self.in_order(job, self.record_intent(intent, worker)).await;
+            // The submission is not sent, so the log need not keep it for a task.
             if recorded.is_err() {
                 self.log_step(intent.id(), &Step::NotBilled).await;
                 return recorded;
             }
             let logged = self.log_sent(intent).await;
+            // Not sent: without this note, nobody could tell later that the database has lost a
+            // billed submission.
             if logged.is_err() {
                 self.advance(intent.id(), &Step::NotBilled).await?;
             }
@@ -187,6 +190,7 @@ fn intend(
 ) -> Result<Intended, Error> {
     let subject = Subject { operation: intent.operation(), group: intent.group() };
     let ticket = Ticket::of(intent);
+    // If this transaction runs again after its commit, the intent is already recorded.
     if let Some(row) = SubmissionRow::find_one(database, "s.intent_id = $1", intent.id())? {
         return Ok(Ok((row.id, false)));
     }
