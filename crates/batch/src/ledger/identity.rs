@@ -120,8 +120,8 @@ impl Ledger {
         if !is_replaced {
             let (id, ..) = self.identity().await?;
             let number = Marker::write(&marking.output, &id, submissions).await?;
-            // The processes of a server write the same marker, so this process cannot keep a place
-            // in it.
+            // All processes that share a server write the same marker, so this process cannot rely
+            // on the place of the number.
             marked.number = number.filter(|_| is_file);
         }
         marked.submissions = Some(submissions);

@@ -10,8 +10,8 @@ const KEY: &str = ".imagekiln-ledger";
 
 const VERSION: u32 = 1;
 
-/// The text that follows the last number, and the width to which this number is padded. The padding
-/// allows to replace the number without writing the file anew.
+/// The text that follows the last number, and the width to which this number is padded. Thanks to
+/// the padding, a new number can replace the old one without writing the file anew.
 const END: &str = "}]}";
 const WIDTH: usize = 20;
 

@@ -138,7 +138,7 @@ impl Database {
         match self {
             // IMMEDIATE takes the write lock at once. A transaction that reads before it takes the
             // lock fails if another one writes in between. On a read-only connection, IMMEDIATE
-            // takes no lock.
+            // only begins to read.
             #[cfg(feature = "sqlite")]
             Self::Sqlite(..) => self.execute("BEGIN IMMEDIATE", []).map(drop),
             #[cfg(feature = "postgres")]

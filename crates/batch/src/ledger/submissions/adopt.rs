@@ -35,7 +35,7 @@ impl Ledger {
     /// If the ledger has lost submissions that its acceptance log knows, their jobs are also
     /// returned: they become [`Submitted`](JobState::Submitted) if the log has the task, and
     /// otherwise [`Unknown`](JobState::Unknown). If the ledger does not contain a job with the same
-    /// request, its task only counts for the budgets.
+    /// name and request, the task only counts for the budgets.
     ///
     /// This method cannot find tasks that another ledger has paid for and whose pictures are not
     /// saved yet: the next run pays for their jobs again.

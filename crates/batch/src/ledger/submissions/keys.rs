@@ -23,7 +23,7 @@ const LONGEST: i64 = 15 * 60 * 1000;
 type Row = (String, i64, Option<String>, Option<String>);
 
 impl Ledger {
-    /// Returns the submission with this key and the number of the key, if there is one.
+    /// Returns the submission with this key and this number of the attempt, if there is one.
     pub(super) async fn keyed(&self, key: &Key) -> Result<Option<Keyed>, Error> {
         let name = key.name().to_owned();
         let rows = self

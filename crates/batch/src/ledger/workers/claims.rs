@@ -100,8 +100,8 @@ impl Ledger {
     /// Claims the job with this name, if it can be continued now. `number` is the number of the
     /// claim.
     ///
-    /// The worker must not be working on the job. If it has already claimed the job, it claims it
-    /// again, because the release of the earlier claim has failed.
+    /// The worker must not be working on the job. A job that the worker has already claimed is
+    /// claimed again, because an earlier attempt to release it has failed.
     pub(crate) async fn claim_named(
         &self,
         worker: i64,

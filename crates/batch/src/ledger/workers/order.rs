@@ -1,6 +1,6 @@
 //! The order in which the ledger records the submissions of a run: the order in which the run
-//! starts the jobs, even if threads continue them in another one. Otherwise, it would be left to
-//! chance which jobs a budget pays for.
+//! starts the jobs, even if the runtime polls them in a different order. Otherwise, it would be
+//! left to chance which jobs a budget pays for.
 
 use std::{
     collections::HashMap,
