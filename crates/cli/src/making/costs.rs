@@ -200,9 +200,10 @@ fn options(matches: &ArgMatches) -> Result<CostOptions, Failure> {
 }
 
 /// The credits that the pictures of a command may cost. A picture in progress counts with its
-/// expected cost. As long as no cost is known, one picture is in progress at a time. If a picture
-/// may have been billed and its cost stays unknown, no other one is submitted, because nobody can
-/// tell what is left of the budget.
+/// expected cost. As long as no cost is known, one picture is in progress at a time. A picture that
+/// may have been billed at an unknown cost counts with the expected cost of the next picture. If
+/// that cost is not known either, no other picture is submitted, because nobody can tell what is
+/// left of the budget.
 pub struct Budget {
     limit: f64,
     spent: f64,

@@ -196,8 +196,8 @@ fn rounded(credits: f64) -> f64 {
     (credits * 1e4).round() / 1e4
 }
 
-/// Whether the response was lost. A submission in progress looks the same, but the turn keeps
-/// others from asking about it.
+/// Whether the response was lost. A submission in progress has the same state, but it holds the
+/// turn, so no other submission is decided about in the meantime.
 fn is_unknown(entry: &Entry) -> bool {
     *entry.record.state() == State::Unknown
 }

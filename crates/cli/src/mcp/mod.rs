@@ -1,6 +1,6 @@
 //! `kiln mcp`: a server of the Model Context Protocol, whose tools make pictures. Models repeat
-//! calls, forget results and lose connections. The key of a call therefore follows from its
-//! arguments, so that a repeated call pays nothing, and the server waits for each picture until it
+//! calls, forget results and lose connections. The key of a call therefore follows from what the
+//! call asks for, so that a repeated call pays nothing. The server waits for each picture until it
 //! is saved, even if the client has left.
 
 mod asking;
