@@ -161,6 +161,12 @@ class Simulator:
         with urllib.request.urlopen(self.settings["control_url"] + path, timeout=60) as response:
             return response.read().decode()
 
+    def post(self, path, body):
+        request = urllib.request.Request(self.settings["control_url"] + path, method="POST",
+                                         data=json.dumps(body).encode(),
+                                         headers={"content-type": "application/json"})
+        urllib.request.urlopen(request, timeout=60).close()
+
     def inlined_contract(self):
         """Returns the contract without references to responses."""
         return self.get("/api/openapi.json?responses=inline")
