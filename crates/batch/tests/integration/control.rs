@@ -3,7 +3,10 @@
 use std::{
     collections::HashMap,
     fs,
+    future::poll_fn,
+    pin::pin,
     sync::{Arc, Mutex},
+    task::Poll,
     time::Duration,
 };
 
@@ -35,6 +38,7 @@ pub fn tests() -> Vec<Trial> {
         both(a_job_that_is_not_submitted_can_be_cancelled),
         both(the_spending_agrees_with_the_account),
         both(a_watch_sees_what_another_process_changes),
+        both(a_watch_that_is_dropped_loses_no_change),
         both(a_job_keeps_the_values_of_the_program),
     ];
     tests.into_iter().flatten().collect()
@@ -353,6 +357,31 @@ async fn a_watch_sees_what_another_process_changes(backend: Backend) {
     };
     let (report, ()) = tokio::join!(batch.run(), follow);
     assert_eq!(report.unwrap().count(JobState::Saved), 4);
+}
+
+async fn a_watch_that_is_dropped_loses_no_change(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
+    let ledger = fixture.ledger().await;
+    for polls in 0..6 {
+        let mut watch = ledger.jobs().watch().await.unwrap();
+        ledger.jobs().add([job(&polls.to_string(), "a fox")]).await.unwrap();
+        let seen = {
+            let mut changed = pin!(watch.changed());
+            let mut left = polls;
+            let poll = poll_fn(|context| {
+                if left == 0 {
+                    return Poll::Ready(None);
+                }
+                left -= 1;
+                changed.as_mut().poll(context).map(Some)
+            });
+            poll.await
+        };
+        if seen.is_none() {
+            let later = time::timeout(Duration::from_secs(60), watch.changed()).await;
+            assert_eq!(later.expect("the change is lost").unwrap().len(), 1, "{polls} polls");
+        }
+    }
 }
 
 async fn a_job_keeps_the_values_of_the_program(backend: Backend) {

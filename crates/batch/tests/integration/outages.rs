@@ -1,8 +1,13 @@
 //! What one process knows about an outage of the service holds for all processes of its ledger.
 
-use imagekiln::{Client, Unfinished, types::Gen2Pro};
+use imagekiln::{
+    Client, Unfinished,
+    journal::{Intent, Journal as _},
+    types::Gen2Pro,
+};
 use imagekiln_batch::{Advanced, Batch, Error, ErrorKind, JobState, Scope};
 use imagekiln_testbed::Trial;
+use serde_json::json;
 
 use crate::support::{Backend, Fixture, both, jobs};
 
@@ -11,6 +16,7 @@ pub fn tests() -> Vec<Trial> {
         both(a_refusal_in_one_process_pauses_the_others),
         both(lost_responses_in_one_process_pause_the_others),
         both(the_task_of_a_lost_submission_ends_an_outage),
+        both(a_probe_whose_transaction_is_repeated_ends_the_outage),
     ];
     tests.into_iter().flatten().collect()
 }
@@ -77,5 +83,20 @@ async fn the_task_of_a_lost_submission_ends_an_outage(backend: Backend) {
     let Some(Unfinished::Unknown(record)) = unfinished.into_iter().next() else { panic!() };
     let task = fixture.simulator.tasks().remove(0).id;
     let _task = client.adopt(&record, &task).await.unwrap();
+    assert_eq!(ledger.limits().outages().await.unwrap(), []);
+}
+
+/// The database committed the transaction of the probe, but the connection broke before it said so.
+async fn a_probe_whose_transaction_is_repeated_ends_the_outage(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
+    let ledger = fixture.ledger().await;
+    let other = fixture.another(&ledger).await;
+    lose_three(&fixture, &fixture.client().journal(ledger.clone()).build().unwrap()).await;
+    fixture.execute("UPDATE imagekiln.outages SET until = 0").await;
+    let probe = json!({ "id": "probe", "operation": "gen-2-pro", "at": 1_796_000_000 });
+    let probe: Intent = serde_json::from_value(probe).unwrap();
+    ledger.intend(&probe).await.unwrap();
+    other.intend(&probe).await.unwrap();
+    other.ended(&probe, None).await.unwrap();
     assert_eq!(ledger.limits().outages().await.unwrap(), []);
 }

@@ -120,7 +120,8 @@ pub async fn of_entry(
     };
     let has_failed = !matches!(state(entry), "saved" | "missing" | "in_progress");
     let mut facts = with(facts(entry), [("budget", server.left())]);
-    if let Some(paid_now) = paid_now {
+    // Nobody knows yet whether an unknown submission was paid.
+    if let Some(paid_now) = paid_now.filter(|_| state(entry) != "unknown") {
         facts = with(facts, [("paid_now", paid_now.into())]);
     }
     if !next.is_empty() {

@@ -250,7 +250,7 @@ fn a_lost_response_is_decided_by_a_person() {
     let mut agent = start(&bench, &[]);
     for _ in 0..3 {
         let lost = agent.call("make", fox());
-        assert_eq!(lost["isError"], true);
+        assert_eq!((&lost["isError"], lost.get("paid_now")), (&json!(true), None));
         assert!(lost["next"].as_str().unwrap().contains("`kiln task dismiss @1`"), "{lost}");
     }
     let second = agent.call("make", fox_with(json!({ "attempt": 2 })));

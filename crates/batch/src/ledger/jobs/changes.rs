@@ -63,10 +63,11 @@ impl Watch {
     /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be read. Call this again to continue.
     pub async fn changed(&mut self) -> Result<Vec<JobStatus>, Error> {
         loop {
+            let now = now(&self.ledger).await?;
+            // `page` marks changes as seen: nothing may be awaited before they are returned.
             let (changed, has_more) = self.page().await?;
             if !has_more {
                 // The clock may have been set back.
-                let now = now(&self.ledger).await?;
                 let start = self.last.0.min(now) - OVERLAP;
                 self.last = (start, 0);
                 self.seen.retain(|_, (at, ..)| *at >= start);

@@ -192,7 +192,7 @@ fn intend(
     let ticket = Ticket::of(intent);
     // If this transaction runs again after its commit, the intent is already recorded.
     if let Some(row) = SubmissionRow::find_one(database, "s.intent_id = $1", intent.id())? {
-        return Ok(Ok((row.id, false)));
+        return Ok(Ok((row.id, outage::is_probe(database, intent)?)));
     }
     let (stored, pixels) =
         (StoredLimits::of_submission(database, subject)?, pixels_of_intent(intent));

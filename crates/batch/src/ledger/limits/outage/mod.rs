@@ -187,6 +187,12 @@ pub(in crate::ledger) fn enter(
     Ok(Ok(true))
 }
 
+/// Returns whether a submission that has [entered](enter) is a probe.
+pub(in crate::ledger) fn is_probe(database: &mut Database, intent: &Intent) -> Result<bool, Error> {
+    let probe = "SELECT 1 FROM outages WHERE until IS NOT NULL AND probe = $1";
+    database.finds(probe, [intent.id().into()])
+}
+
 /// Lets another submission become the probe, if the worker of the first one has ended.
 pub(in crate::ledger) fn replace_probe(database: &mut Database, worker: i64) -> Result<(), Error> {
     let replace = "UPDATE outages SET until = $1, probe = NULL WHERE until IS NOT NULL
