@@ -51,9 +51,7 @@ pub mod transport {}
 #[doc = include_str!("observe.md")]
 pub mod observe {}
 
-/// The programs of the book, which are tested with the guides.
+/// The program of the README is tested with the guides.
 #[cfg(doctest)]
-mod book {
-    #[doc = include_str!("../../docs/introduction.md")]
-    mod introduction {}
-}
+#[doc = include_str!("../../README.md")]
+mod readme {}

@@ -1,9 +1,10 @@
-//! Runs the examples of the pages about kiln, block by block.
+//! Runs the examples of the pages about kiln as a reader does: in one directory, which is empty at
+//! first.
 
 use std::time::Duration;
 
 use crate::{
-    bench::{Bench, png},
+    bench::Bench,
     book::OF_KILN,
 };
 
@@ -12,12 +13,9 @@ fn every_example_runs() {
     for page in OF_KILN {
         let text = imagekiln_testbed::page(page);
         let blocks = text.split("```sh\n").skip(1).map(|rest| rest.split("```").next().unwrap());
+        let bench = Bench::ready_after(Duration::ZERO);
         let mut count = 0;
         for block in blocks {
-            let bench = Bench::ready_after(Duration::ZERO);
-            for image in ["cat.png", "hat.png", "mask.png"] {
-                bench.place.write(image, png(256, 256));
-            }
             let outcome = bench.shell(block);
             assert_eq!(outcome.code, 0, "{page}: {block}\n{}", outcome.stderr);
             count += 1;

@@ -100,7 +100,7 @@ fn curl(
 }
 
 /// Whether a text is `pattern`, where `...` stands for anything.
-fn is_like(text: &str, pattern: &str) -> bool {
+pub fn is_like(text: &str, pattern: &str) -> bool {
     let mut parts = pattern.split("...");
     let Some(mut rest) = parts.next().and_then(|first| text.strip_prefix(first)) else {
         return false;

@@ -4,13 +4,12 @@
 use std::{env, fs, path::Path};
 
 use base64::prelude::{BASE64_STANDARD, Engine};
-use image::{GrayImage, ImageFormat, Luma};
 use serde_json::json;
 use tokio::runtime::Runtime;
 
 use super::root;
 use crate::bench::Place;
-use imagekiln_testbed::{browser::Browser, picture};
+use imagekiln_testbed::browser::Browser;
 
 /// The page that a command of `docs/fleet.md` writes. It shows ids and the time.
 const SHEET: &str = "pictures/report.html";
@@ -34,13 +33,6 @@ const OTHERS: [&str; 6] = [
 #[expect(clippy::disallowed_methods, reason = "the test has no `Process`")]
 pub fn is_session() -> bool {
     env::var_os("IMAGEKILN_SESSION").is_some()
-}
-
-/// The mask of `docs/making.md`: white where the fox is.
-pub fn mask() -> Vec<u8> {
-    let is_white = |x, y| (205..385).contains(&x) && (140..345).contains(&y);
-    let mask = GrayImage::from_fn(512, 384, |x, y| Luma([if is_white(x, y) { 255 } else { 0 }]));
-    picture::encoded(mask, ImageFormat::Png)
 }
 
 /// Compares the pictures and videos that a page shows with those that its commands have made.
