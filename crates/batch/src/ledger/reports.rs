@@ -295,7 +295,7 @@ mod tests {
 
     #[test]
     fn the_alerts_of_the_book_name_metrics() {
-        let page = imagekiln_testbed::page("docs/night.md");
+        let page = imagekiln_testbed::page("docs/operations.md");
         let guide = imagekiln_testbed::page("src/guide/observe.md");
         let text = metrics(&Report::new(Vec::new()), &[], (&[], &[]), 0);
         let is_part = |letter: char| letter.is_ascii_lowercase() || letter == '_';

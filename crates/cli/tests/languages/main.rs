@@ -1,5 +1,5 @@
 //! The set-ups of `docs/testing.md`, each run by the test runner of its language, with the helpers
-//! of `packaging` and this `kiln`, the program of `docs/batch.md`, and clients of `kiln mcp`.
+//! of `packaging` and this `kiln`, the program of `docs/engines.md`, and clients of `kiln mcp`.
 
 mod mcp;
 
@@ -284,7 +284,7 @@ class Celery:
 
 async fn celery_drives_a_ledger_by_calls() {
     let folder = tempfile::tempdir().unwrap();
-    let page = fs::read_to_string(root().join("docs/batch.md")).unwrap();
+    let page = fs::read_to_string(root().join("docs/engines.md")).unwrap();
     let (_, program) = page.split_once("```python\n").unwrap();
     let (program, _) = program.split_once("```\n").unwrap();
     // Ends the first call before the task is final.

@@ -35,7 +35,7 @@ pub const OF_KILN: [&str; 2] = ["crates/cli/README.md", "docs/kiln.md"];
 const OTHER_LANGUAGES: &str = "docs/testing.md";
 
 /// Its program is run by the test `languages`.
-const QUEUES: &str = "docs/batch.md";
+const QUEUES: &str = "docs/engines.md";
 
 /// The files that compile programs in Rust as tests of the documentation.
 const COMPILED: [&str; 2] = ["src/guide/mod.rs", "crates/batch/src/lib.rs"];

@@ -11,7 +11,8 @@ use crate::{
     history::history,
 };
 
-pub const PAGE: &str = "docs/unknown.md";
+/// Its blocks of `sh` are the runbook.
+pub const PAGE: &str = "docs/operations.md";
 
 /// Makes three unknown submissions, @2 to @4, and five unknown jobs. Returns the ids of the tasks
 /// of @2 and of the job fox-1.
