@@ -1,4 +1,4 @@
-//! Tests that `docs/security.md` names the modules with attacks, and no others.
+//! Tests that `docs/proof.md` names the modules with attacks, and no others.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
@@ -9,9 +9,9 @@ const COMPLETE: [&str; 3] = ["hostile", "journal", "webhooks"];
 const SINGLE: [&str; 5] = ["drift", "middleware", "recordings", "stored", "transport"];
 
 #[test]
-fn the_security_page_names_every_module_with_attacks() {
+fn the_page_of_promises_names_every_module_with_attacks() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let named = named(&fs::read_to_string(root.join("docs/security.md")).unwrap());
+    let named = named(&fs::read_to_string(root.join("docs/proof.md")).unwrap());
     for module in &named {
         let path = module.strip_prefix("kiln/").map_or_else(
             || format!("tests/integration/{module}.rs"),
