@@ -4,7 +4,7 @@
 use std::{
     env, fs,
     fs::OpenOptions,
-    io::{ErrorKind, Write},
+    io::Write,
     path::Path,
     process::{Command, ExitCode},
 };
@@ -66,7 +66,7 @@ pub fn run(_: &Arguments) -> Result<ExitCode> {
     println!("{count} files changed, at most {MOST_FILES} may");
     println!("compiling a contract with odd names ...");
     let contract = contract::parse(&read(&root.join(CONTRACT))?)?;
-    let (document, _) = names::document(&contract, &repository::read(names::PATH)?)?;
+    let document = names::document(&contract, &repository::read(names::PATH)?);
     write(&copy.join(CONTRACT), &document)?;
     let compiled = process::succeed(
         process::cargo(&copy, &["check", "--package", "imagekiln", "--all-features"])
@@ -88,21 +88,17 @@ fn accept_models(copy: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Copies all files except ignored ones.
+/// Copies all files except ignored ones, as an index of git of its own lists them.
 fn copy_repository(root: &Path, copy: &Path) -> Result<()> {
-    match fs::remove_dir_all(copy) {
-        Err(error) if error.kind() != ErrorKind::NotFound => {
-            return Err(error).with_context(|| format!("could not remove {}", copy.display()));
-        }
-        _ => {}
+    let index = copy.with_extension("index");
+    for old in [copy, &index].into_iter().filter(|old| old.exists()) {
+        let removed = if old.is_dir() { fs::remove_dir_all(old) } else { fs::remove_file(old) };
+        removed.with_context(|| format!("could not remove {}", old.display()))?;
     }
-    let files = git(root, &["ls-files", "-z", "--cached", "--others", "--exclude-standard"])?;
-    let paths = files.split_terminator('\0').map(|path| (root.join(path), copy.join(path)));
-    // Git also lists files that were removed but not committed.
-    for (from, to) in paths.filter(|(from, _)| from.exists()) {
-        let copied =
-            fs::create_dir_all(to.parent().unwrap_or(copy)).and_then(|()| fs::copy(&from, &to));
-        copied.with_context(|| format!("could not copy {} to {}", from.display(), to.display()))?;
+    let prefix = format!("--prefix={}/", copy.display());
+    for words in [&["add", "--all"][..], &["checkout-index", "--all", &prefix]] {
+        let mut git = process::command(root, &["git"]);
+        process::succeed(git.args(words).env("GIT_INDEX_FILE", &index))?;
     }
     Ok(())
 }
