@@ -1,9 +1,10 @@
 //! The contract, its code generator, which is the one that `build.rs` runs, and all that the
 //! generator takes for granted.
 
+mod agreement;
 mod fit;
-mod frame;
 mod gaps;
+mod known;
 mod needs;
 mod operations;
 mod parse;
@@ -36,7 +37,8 @@ pub const DOCUMENT: &str = include_str!("../../openapi.json");
 pub fn check(document: &Value) -> Result<(), Faults> {
     let root = DocumentNode::root(document);
     let checks = [
-        frame::check(&root),
+        known::check_document(&root),
+        agreement::check(&root),
         operations::check(&root),
         responses::check(&root),
         generator::check(document),

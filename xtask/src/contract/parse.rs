@@ -2,110 +2,91 @@
 //! keep one of them, so this one refuses it. It also refuses characters that control what is shown:
 //! a text would end the comments of the generated code, or look different from what it is.
 
-use std::{cell::RefCell, fmt};
+use std::fmt;
 
-use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
-use serde_json::{Map, Number, Value};
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::{Map, Value};
 
 use super::{Faults, all, joined};
 
 pub fn parse(document: &str) -> Result<Value, Faults> {
-    let faults = RefCell::new(Vec::new());
-    let mut deserializer = serde_json::Deserializer::from_str(document);
-    let parsed = Node { pointer: String::new(), faults: &faults }
-        .deserialize(&mut deserializer)
-        .and_then(|value| deserializer.end().map(|()| value));
-    let value = parsed
+    let node: Node = serde_json::from_str(document)
         .map_err(|error| Faults::new("", format!("could not parse the document: {error}")))?;
-    all(faults.take().into_iter().map(Err::<(), _>)).map(|_| value)
+    let mut faults = Vec::new();
+    let value = node.read("", &mut faults);
+    all(faults.into_iter().map(Err::<(), _>)).map(|_| value)
 }
 
-/// A value at `pointer`, to be parsed.
-struct Node<'a> {
-    pointer: String,
-    /// The faults, which an error of the deserializer can't carry.
-    faults: &'a RefCell<Vec<Faults>>,
+/// A value whose objects have all their members.
+#[derive(serde::Deserialize)]
+#[serde(untagged)]
+enum Node {
+    Object(Members),
+    List(Vec<Self>),
+    Other(Value),
 }
 
-impl Node<'_> {
-    fn child(&self, key: &str) -> Self {
-        // The place must not control the terminal.
-        let pointer = joined(&self.pointer, &key.replace(is_control, "?"));
-        Self { pointer, faults: self.faults }
-    }
+struct Members(Vec<(String, Node)>);
 
-    fn report(&self, message: &str) {
-        self.faults.borrow_mut().push(Faults::new(self.pointer.clone(), message));
-    }
+impl<'de> Deserialize<'de> for Members {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
 
-    fn check(&self, what: &str, text: &str) {
-        if let Some(character) = text.chars().find(|character| is_control(*character)) {
-            let code = u32::from(character);
-            self.report(&format!("{what} has the control character U+{code:04X}: remove it"));
-        }
-    }
-}
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Members;
 
-impl<'de> DeserializeSeed<'de> for Node<'_> {
-    type Value = Value;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Node<'_> {
-    type Value = Value;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a JSON value")
-    }
-
-    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
-        Ok(Number::from_f64(value).map_or(Value::Null, Value::Number))
-    }
-
-    fn visit_str<E: Error>(self, value: &str) -> Result<Value, E> {
-        self.check("this text", value);
-        Ok(value.into())
-    }
-
-    fn visit_unit<E>(self) -> Result<Value, E> {
-        Ok(Value::Null)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Value, A::Error> {
-        let mut list = Vec::new();
-        while let Some(element) = elements.next_element_seed(self.child(&list.len().to_string()))? {
-            list.push(element);
-        }
-        Ok(list.into())
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
-        let mut object = Map::new();
-        while let Some(key) = members.next_key::<String>()? {
-            let node = self.child(&key);
-            if object.contains_key(&key) {
-                node.report("this key occurs twice");
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
             }
-            self.check(&format!("the key {key:?}"), &key);
-            object.insert(key, members.next_value_seed(node)?);
+
+            fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Members, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = access.next_entry()? {
+                    members.push(member);
+                }
+                Ok(Members(members))
+            }
         }
-        Ok(object.into())
+
+        deserializer.deserialize_map(Reader)
     }
+}
+
+impl Node {
+    /// Returns the value at a pointer, and adds its faults.
+    fn read(self, pointer: &str, faults: &mut Vec<Faults>) -> Value {
+        match self {
+            Self::Object(Members(members)) => {
+                let mut object = Map::new();
+                for (key, member) in members {
+                    // The place must not control the terminal.
+                    let place = joined(pointer, &key.replace(is_control, "?"));
+                    faults.extend(control(&format!("the key {key:?}"), &key, &place));
+                    if object.contains_key(&key) {
+                        faults.push(Faults::new(place.as_str(), "this key occurs twice"));
+                    }
+                    object.insert(key, member.read(&place, faults));
+                }
+                object.into()
+            }
+            Self::List(list) => {
+                let list = list.into_iter().enumerate();
+                list.map(|(index, one)| one.read(&format!("{pointer}/{index}"), faults)).collect()
+            }
+            Self::Other(value) => {
+                let text = value.as_str().unwrap_or_default();
+                faults.extend(control("this text", text, pointer));
+                value
+            }
+        }
+    }
+}
+
+/// The fault of a text with a control character.
+fn control(what: &str, text: &str, pointer: &str) -> Option<Faults> {
+    let code = u32::from(text.chars().find(|character| is_control(*character))?);
+    let message = format!("{what} has the control character U+{code:04X}: remove it");
+    Some(Faults::new(pointer, message))
 }
 
 /// Whether the character controls the terminal, or the direction of the text around it, so that it

@@ -1,12 +1,12 @@
-//! Reads the schemas of responses. The SDK reads responses leniently, so there are fewer rules than
-//! for requests. A keyword without an effect is still a fault.
+//! Checks the schemas of responses. The SDK reads responses leniently, so there are fewer rules than
+//! for requests.
 
 use std::collections::BTreeSet;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{
-    DocumentNode, Faults, IN_PROGRESS, STATUS, all, all_responses, is_camel_case, variant,
+    DocumentNode, Faults, IN_PROGRESS, STATUS, all, all_responses, is_camel_case, known, variant,
 };
 
 /// The schemas of the responses.
@@ -19,28 +19,15 @@ struct Responses {
     has_validity: bool,
 }
 
-const OBJECT: [&str; 8] = [
-    "type",
-    "description",
-    "required",
-    "not",
-    "properties",
-    "additionalProperties",
-    "x-not-shown",
-    "x-correction",
-];
-
 /// The member of each type for the fields that the contract does not list.
 const EXTRA: &str = "extra";
-
-const FIELD: [&str; 5] = ["type", "nullable", "description", "x-not-shown", "x-correction"];
 
 /// Checks the schemas of all responses.
 pub fn check(root: &DocumentNode) -> Result<(), Faults> {
     let mut responses = Responses::default();
     let schemas = all_responses(root)?.into_iter().map(|response| {
         let Some(content) = response.get("content") else { return Ok(()) };
-        responses.read_reference(&content.need("application/json")?.need("schema")?)
+        responses.read(&content.need("application/json")?.need("schema")?)
     });
     let schemas: Vec<_> = schemas.collect();
     all(schemas.into_iter().chain([check_roles(root, &responses)])).map(drop)
@@ -62,219 +49,128 @@ fn check_roles(root: &DocumentNode, responses: &Responses) -> Result<(), Faults>
 }
 
 impl Responses {
-    /// Reads a schema that must be a component, once.
-    fn read_reference(&mut self, place: &DocumentNode) -> Result<(), Faults> {
-        let name = place.component("schemas")?;
-        let target = place.resolved()?;
-        if !is_camel_case(name) {
-            return Err(target.fault(format!("`{name}` is not a valid name of a Rust type")));
-        }
-        if self.open.iter().any(|open| open == name) {
-            return Err(place.fault(format!("`{name}` contains itself")));
-        }
-        if !self.schemas.insert(name.to_owned()) {
-            return Ok(());
-        }
-        self.open.push(name.to_owned());
-        let read = self.read_schema(name, &target);
-        self.open.pop();
-        read
-    }
-
-    fn read_schema(&mut self, name: &str, target: &DocumentNode) -> Result<(), Faults> {
-        target.need("description")?.text()?;
-        if let Some(alternatives) = target.get("oneOf") {
-            return self.read_alternatives(target, &alternatives.distinct_elements()?);
-        }
-        let declared = target.need("type")?;
-        match declared.string()? {
-            "object" => self.read_object(target),
-            "string" => self.read_statuses(name, target),
-            _ => Err(declared.fault("expected `object`, or `string` with `x-extensible-enum`")),
-        }
-    }
-
-    /// Reads a choice of responses, which are references, or of types. No response may fit two, so
-    /// each excludes a field that an earlier one requires.
-    fn read_alternatives(
-        &mut self,
-        target: &DocumentNode,
-        alternatives: &[DocumentNode],
-    ) -> Result<(), Faults> {
-        if alternatives.iter().all(|one| one.get("$ref").is_none()) {
-            let known = ["description", "oneOf"];
-            target.must_have_only("a choice of types", known)?;
-            return alternatives.iter().try_for_each(read_scalar);
-        }
-        let known = ["description", "oneOf", "x-not-shown", "x-correction"];
-        target.must_have_only("a choice of responses", known)?;
-        let mut earlier: Vec<Vec<String>> = Vec::new();
-        for one in alternatives {
-            self.read_reference(one)?;
-            let one = one.resolved()?;
-            let excluded = one.get("not").map_or(Ok(Vec::new()), |not| required(&not))?;
-            if !earlier.iter().all(|names| names.iter().any(|name| excluded.contains(name))) {
-                let message = "a response could fit this one and an earlier one: exclude a field \
-                               that the earlier one requires with `not`";
-                return Err(one.fault(message));
+    /// Reads a schema, and those that it refers to, each once.
+    fn read(&mut self, place: &DocumentNode) -> Result<(), Faults> {
+        if let Some(target) = place.referred()? {
+            let name = place.component("schemas")?;
+            if self.open.iter().any(|open| open == name) {
+                return Err(place.fault(format!("`{name}` contains itself")));
             }
-            earlier.push(required(&one)?);
-        }
-        Ok(())
-    }
-
-    fn read_object(&mut self, place: &DocumentNode) -> Result<(), Faults> {
-        place.must_have_only("the schema of a response", OBJECT)?;
-        place.need("additionalProperties")?.must_be_true()?;
-        let properties = place.need("properties")?;
-        let required = place.get("required").map(|list| list.distinct_elements()).transpose()?;
-        for element in required.unwrap_or_default() {
-            let name = element.string()?;
-            if properties.get(name).is_none() {
-                return Err(element.fault(format!("`{name}` is required but is not a property")));
+            if !self.schemas.insert(name.to_owned()) {
+                return Ok(());
             }
-        }
-        if let Some(not) = place.get("not") {
-            let [name] = not.need("required")?.distinct_elements()?[..] else {
-                return Err(not.fault("expected one name in `required`"));
-            };
-            // Linters expect the name in `properties`.
-            let expected =
-                json!({ "required": [name.text()?], "properties": { name.text()?: {} } });
-            if *not.value != expected {
-                return Err(not.fault(format!("expected {expected}")));
-            }
-            if properties.get(name.text()?).is_some() {
-                return Err(name.fault("the response has a field with this name"));
-            }
-        }
-        if properties.members()?.is_empty() {
-            return Err(properties.fault("this object is empty"));
-        }
-        let mut names = vec![EXTRA];
-        let mut read = Vec::new();
-        for (name, field) in properties.members()? {
-            read.push(check_name(name, &field, &names));
-            read.push(field.need("description").and_then(|text| text.text()).map(drop));
-            read.push(self.read_field(&field));
-            names.push(name);
-        }
-        all(read).map(drop)
-    }
-
-    fn read_field(&mut self, place: &DocumentNode) -> Result<(), Faults> {
-        let known = |kind: &str, further: &[&str]| {
-            place.must_have_only(kind, FIELD.iter().chain(further).copied())
-        };
-        if let Some(nullable) = place.get("nullable") {
-            nullable.must_be_true()?;
-        }
-        if let Some(all_of) = place.get("allOf") {
-            let known = ["allOf", "description", "x-not-shown", "x-correction"];
-            place.must_have_only("a field that refers to a schema", known)?;
-            return match all_of.elements()?.as_slice() {
-                [only] => self.read_reference(only),
-                _ => Err(all_of.fault("expected one `$ref`")),
-            };
-        }
-        if place.get("$ref").is_some() {
-            return self.read_reference(place);
-        }
-        let declared = place.need("type")?;
-        match declared.string()? {
-            "integer" => {
-                known("an integer in a response", &["format"])?;
-                read_format(place, &["int64"])
-            }
-            "number" => {
-                known("a number in a response", &["format"])?;
-                read_format(place, &["double"])
-            }
-            "boolean" => known("a boolean in a response", &[]),
-            "string" => self.read_text(place),
-            "array" => {
-                known("an array in a response", &["items"])?;
-                self.read_field(&place.need("items")?)
-            }
-            "object" => self.read_object(place),
-            other => Err(declared.fault(format!("unsupported type `{other}`"))),
-        }
-    }
-
-    fn read_text(&mut self, place: &DocumentNode) -> Result<(), Faults> {
-        let known = FIELD.into_iter().chain(["format", "enum", "x-address", "x-valid-seconds"]);
-        place.must_have_only("a string in a response", known)?;
-        if let Some(list) = place.get("enum") {
-            list.distinct_elements()?.iter().try_for_each(|value| value.text().map(|_| ()))?;
-        }
-        if let Some(address) = place.get("x-address") {
-            address.must_be_true()?;
+            self.open.push(name.to_owned());
+            let read = all([check_component(name, &target), self.read(&target)]);
+            self.open.pop();
+            return read.map(drop);
         }
         if let Some(seconds) = place.get("x-valid-seconds") {
             if place.get("x-address").is_none() {
                 return Err(seconds.fault("only an address (`x-address`) can expire"));
             }
-            seconds.count()?;
             if std::mem::replace(&mut self.has_validity, true) {
                 return Err(seconds.fault("another field has a validity"));
             }
         }
-        read_format(place, &["date", "date-time", "uri", "uuid"])
+        if place.get("properties").is_some() {
+            check_object(place)?;
+        }
+        let parts: Vec<_> = match place.value {
+            Value::Object(_) => place.members()?.into_iter().map(|(_, part)| part).collect(),
+            Value::Array(_) => place.elements()?,
+            _ => Vec::new(),
+        };
+        all(parts.iter().map(|part| self.read(part))).map(drop)
     }
+}
 
-    fn read_statuses(&mut self, name: &str, place: &DocumentNode) -> Result<(), Faults> {
-        if name != STATUS {
-            return Err(place.fault(format!("expected the name `{STATUS}`")));
-        }
-        let known = ["type", "description", "x-extensible-enum", "x-success", "x-not-shown"];
-        place.must_have_only("the schema of a status", known)?;
-        let listed = place.need("x-extensible-enum")?;
-        let success = place.need("x-success")?.strings()?;
-        if success.is_empty() {
-            return Err(place.need("x-success")?.fault("this list is empty"));
-        }
-        for element in place.need("x-success")?.distinct_elements()? {
-            if !listed.strings()?.iter().any(|status| status == element.value) {
-                return Err(element.fault("this status is not in `x-extensible-enum`"));
-            }
-        }
-        let mut names = vec![IN_PROGRESS.to_owned()];
-        for element in listed.elements()? {
-            let status = element.text()?.to_owned();
-            let name = variant(&status);
-            if !is_camel_case(&name) || names.contains(&name) {
-                return Err(element.fault(format!(
-                    "the status `{status}` cannot be an enum variant: `{name}` is not a name or \
-                     is already used"
-                )));
-            }
-            names.push(name);
-        }
-        Ok(())
+fn check_component(name: &str, target: &DocumentNode) -> Result<(), Faults> {
+    if !is_camel_case(name) {
+        return Err(target.fault(format!("`{name}` is not a valid name of a Rust type")));
     }
+    known::check_response_schema(target)?;
+    if target.get("x-extensible-enum").is_some() {
+        return check_statuses(name, target);
+    }
+    let alternatives = target.elements_of("oneOf")?;
+    check_alternatives(alternatives.iter().filter(|one| one.get("$ref").is_some()))
+}
+
+/// No response may fit two alternatives, so each excludes a field that an earlier one requires.
+fn check_alternatives<'a>(
+    alternatives: impl Iterator<Item = &'a DocumentNode<'a>>,
+) -> Result<(), Faults> {
+    let mut earlier: Vec<Vec<String>> = Vec::new();
+    for one in alternatives {
+        let one = one.resolved()?;
+        let excluded = one.get("not").map_or(Ok(Vec::new()), |not| required(&not))?;
+        if !earlier.iter().all(|names| names.iter().any(|name| excluded.contains(name))) {
+            let message = "a response could fit this one and an earlier one: exclude a field that \
+                           the earlier one requires with `not`";
+            return Err(one.fault(message));
+        }
+        earlier.push(required(&one)?);
+    }
+    Ok(())
+}
+
+/// Checks that the names in an object agree.
+fn check_object(place: &DocumentNode) -> Result<(), Faults> {
+    let properties = place.need("properties")?;
+    let mut results = Vec::new();
+    for element in place.elements_of("required")? {
+        let name = element.string()?;
+        let message = format!("`{name}` is required but is not a property");
+        results.push(properties.get(name).map(drop).ok_or_else(|| element.fault(message)));
+    }
+    if let Some(not) = place.get("not") {
+        let name = not.need("required")?.strings()?.concat();
+        // Linters expect the name in `properties`.
+        let expected = json!({ "required": [name], "properties": { &name: {} } });
+        if *not.value != expected {
+            results.push(Err(not.fault(format!("expected {expected}"))));
+        }
+        if properties.get(&name).is_some() {
+            let message = format!("the response has a field with the name `{name}`");
+            results.push(Err(not.need("required")?.fault(message)));
+        }
+    }
+    let mut names = vec![EXTRA];
+    for (name, field) in properties.members()? {
+        results.push(check_name(name, &field, &names));
+        names.push(name);
+    }
+    all(results).map(drop)
+}
+
+fn check_statuses(name: &str, place: &DocumentNode) -> Result<(), Faults> {
+    if name != STATUS {
+        return Err(place.fault(format!("expected the name `{STATUS}`")));
+    }
+    let listed = place.need("x-extensible-enum")?;
+    for element in place.need("x-success")?.elements()? {
+        if !listed.strings()?.iter().any(|status| status == element.value) {
+            return Err(element.fault("this status is not in `x-extensible-enum`"));
+        }
+    }
+    let mut names = vec![IN_PROGRESS.to_owned()];
+    for element in listed.elements()? {
+        let status = element.string()?;
+        let name = variant(status);
+        if !is_camel_case(&name) || names.contains(&name) {
+            return Err(element.fault(format!(
+                "the status `{status}` cannot be an enum variant: `{name}` is not a name or is \
+                 already used"
+            )));
+        }
+        names.push(name);
+    }
+    Ok(())
 }
 
 /// The names in `required`.
 fn required(place: &DocumentNode) -> Result<Vec<String>, Faults> {
     place.get("required").map_or(Ok(Vec::new()), |names| names.strings())
-}
-
-fn read_scalar(place: &DocumentNode) -> Result<(), Faults> {
-    place.must_have_only("one of several types", ["type"])?;
-    let declared = place.need("type")?;
-    match declared.string()? {
-        "string" | "integer" | "number" | "boolean" => Ok(()),
-        other => Err(declared.fault(format!("unsupported type `{other}`"))),
-    }
-}
-
-fn read_format(place: &DocumentNode, known: &[&str]) -> Result<(), Faults> {
-    match place.get("format") {
-        Some(format) if !known.contains(&format.string()?) => {
-            Err(format.fault(format!("expected one of {}", known.join(", "))))
-        }
-        _ => Ok(()),
-    }
 }
 
 /// Checks the name of a field of a response with the members `names`.

@@ -4,11 +4,10 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::{
-    super::{DocumentNode, Faults, METHODS, all},
-    ensure,
-    kinds::WEBHOOK_URL,
-};
+use super::{DocumentNode, Faults, METHODS, all};
+
+/// The expression for the URL of the receiver.
+const WEBHOOK_URL: &str = "{$request.body#/webhook_url}";
 
 type Operations<'a> = [(&'a str, DocumentNode<'a>)];
 
@@ -17,12 +16,10 @@ pub fn check(root: &DocumentNode) -> Result<(), Faults> {
     let paths = operations.iter().map(|(path, operation)| check_path_parameters(path, operation));
     let parts = [
         check_version(root),
-        check_ids(&operations),
         check_tags(root, &operations),
         check_servers(root, &operations),
         check_security(root),
         check_migrations(&operations),
-        check_links(root, &operations),
         check_callbacks(&operations),
         check_components(root),
     ];
@@ -54,16 +51,6 @@ fn elements<'a>(
         Ok(elements.map(|element| (*operation, element)).collect::<Vec<_>>())
     });
     Ok(all(lists)?.into_iter().flatten().collect())
-}
-
-fn check_ids(operations: &Operations) -> Result<(), Faults> {
-    let mut seen = BTreeSet::new();
-    let each = operations.iter().map(|(_, operation)| {
-        let id = operation.need("operationId")?;
-        let text = id.string()?;
-        ensure(seen.insert(text), &id, &format!("the operationId `{text}` occurs twice"))
-    });
-    all(each).map(drop)
 }
 
 fn check_tags(root: &DocumentNode, operations: &Operations) -> Result<(), Faults> {
@@ -110,17 +97,11 @@ fn check_servers(root: &DocumentNode, operations: &Operations) -> Result<(), Fau
 
 fn check_security(root: &DocumentNode) -> Result<(), Faults> {
     let schemes = root.need("components")?.need("securitySchemes")?;
-    let mut used = BTreeSet::new();
-    for requirement in root.elements_of("security")? {
-        for (name, scheme) in requirement.members()? {
-            let message = format!("the security scheme `{name}` is not defined");
-            ensure(schemes.get(name).is_some(), &scheme, &message)?;
-            used.insert(name);
-        }
-    }
-    let members = schemes.members()?;
-    let each = members.iter().map(|(name, scheme)| {
-        ensure(used.contains(name), scheme, "nothing uses this security scheme")
+    let requirements = root.elements_of("security")?;
+    let used = all(requirements.iter().map(|requirement| requirement.members()))?;
+    let each = used.iter().flatten().map(|(name, scheme)| {
+        let message = format!("the security scheme `{name}` is not defined");
+        ensure(schemes.get(name).is_some(), scheme, &message)
     });
     all(each).map(drop)
 }
@@ -184,22 +165,6 @@ fn check_callbacks(operations: &Operations) -> Result<(), Faults> {
     all(each).map(drop)
 }
 
-fn check_links(root: &DocumentNode, operations: &Operations) -> Result<(), Faults> {
-    for (_, response) in root.need("components")?.members_of("responses")? {
-        for (_, link) in response.members_of("links")? {
-            let id = link.need("operationId")?;
-            let target = find(operations, id.string()?, &id)?;
-            let parameters = target.elements_of("parameters")?;
-            for (name, value) in link.members_of("parameters")? {
-                let is_known = parameters.iter().any(|parameter| parameter.value["name"] == name);
-                let message = format!("the operation has no parameter `{name}`");
-                ensure(is_known, &value, &message)?;
-            }
-        }
-    }
-    Ok(())
-}
-
 /// Every component is used by an operation, directly or through others.
 fn check_components(root: &DocumentNode) -> Result<(), Faults> {
     let mut targets = Vec::new();
@@ -235,4 +200,8 @@ fn collect_references<'a>(
         }
         _ => Ok(()),
     }
+}
+
+fn ensure(holds: bool, place: &DocumentNode, otherwise: &str) -> Result<(), Faults> {
+    if holds { Ok(()) } else { Err(place.fault(otherwise)) }
 }
