@@ -29,33 +29,24 @@ struct Found {
 
 impl Found {
     fn walk(&mut self, value: &Value, path: &mut Vec<String>) {
+        let list = |keyword: &str| value[keyword].as_array().into_iter().flatten();
+        for correction in list("x-correction") {
+            let entry = ["about", "chosen"].map(|key| text(&correction[key]));
+            self.corrections.entry(entry).or_default().push(place(path));
+        }
+        for gap in list("x-not-shown") {
+            self.not_shown.entry(text(gap)).or_default().push(place(path));
+        }
+        let integer = (value["format"] == "int64").then(|| INT64.to_owned());
+        for assumption in list("x-needs").map(need).chain(integer) {
+            self.assumptions.entry(assumption).or_default().push(place(path));
+        }
         match value {
-            Value::Object(members) => {
-                for correction in
-                    members.get("x-correction").and_then(Value::as_array).into_iter().flatten()
-                {
-                    let entry = ["about", "chosen"]
-                        .map(|key| correction[key].as_str().unwrap_or_default().to_owned());
-                    self.corrections.entry(entry).or_default().push(place(path));
-                }
-                for gap in
-                    members.get("x-not-shown").and_then(Value::as_array).into_iter().flatten()
-                {
-                    let gap = gap.as_str().unwrap_or_default().to_owned();
-                    self.not_shown.entry(gap).or_default().push(place(path));
-                }
-                let needs = members.get("x-needs").and_then(Value::as_array).into_iter().flatten();
-                let integers = members.get("format").filter(|format| *format == "int64");
-                let integers = integers.map(|_| INT64.to_owned());
-                for assumption in needs.map(need).chain(integers) {
-                    self.assumptions.entry(assumption).or_default().push(place(path));
-                }
-                for (name, member) in members {
-                    path.push(name.clone());
-                    self.walk(member, path);
-                    path.pop();
-                }
-            }
+            Value::Object(members) => members.iter().for_each(|(name, member)| {
+                path.push(name.clone());
+                self.walk(member, path);
+                path.pop();
+            }),
             Value::Array(elements) => elements.iter().for_each(|element| self.walk(element, path)),
             _ => {}
         }
@@ -96,9 +87,12 @@ impl Found {
 
 const INT64: &str = "An integer without a bound has 64 bits";
 
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
 /// What a request needs, and why.
 fn need(need: &Value) -> String {
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let fields = need["any-of"].as_array().into_iter().flatten();
     let fields: Vec<_> = fields.map(|name| format!("`{}`", text(name))).collect();
     let what = match need["images"].as_u64() {

@@ -1,8 +1,9 @@
 //! Rules for one Rust file: its size, its lines, its documentation, and its error messages.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use anyhow::{Result, anyhow};
+use syn::Item;
 
 use super::sources::Source;
 
@@ -39,60 +40,42 @@ pub fn wide_lines(path: &str, text: &str) -> Vec<String> {
 /// Returns the files of a crate with a `Display` that prints what `source()` returns, which a
 /// program that prints the whole chain would show twice.
 pub fn sources_printed_twice(sources: &[&Source]) -> Result<Vec<String>> {
-    let mut returned: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    let mut printed: Vec<(String, String, String)> = Vec::new();
-    let mut derived = Vec::new();
+    let (mut returned, mut printed, mut found) = (BTreeSet::new(), Vec::new(), Vec::new());
     for source in sources {
         let file = syn::parse_file(&source.text).map_err(|e| anyhow!("{}: {e}", source.path))?;
         for item in file.items {
-            match item {
-                syn::Item::Impl(item) => {
+            let derived: Vec<_> = match item {
+                Item::Impl(item) => {
                     let name = item.trait_.as_ref().and_then(|(path, _)| path.segments.last());
-                    let of = text(&item.self_ty);
+                    let fields = field_names(&text(&item)).into_iter();
+                    let fields = fields.map(|field| (text(&item.self_ty), field));
                     match name.map(|name| name.ident.to_string()).as_deref() {
-                        Some("Error") => {
-                            returned.entry(of).or_default().extend(source_fields(&item))
-                        }
-                        Some("Display") => {
-                            printed.push((of, text(&item), source.path.clone()));
-                        }
+                        Some("Error") => returned.extend(fields),
+                        Some("Display") => printed.extend(fields.map(|it| (it, &source.path))),
                         _ => {}
                     }
+                    continue;
                 }
-                syn::Item::Enum(item) => {
-                    let variants = item.variants.iter();
-                    if variants
-                        .clone()
-                        .any(|variant| prints_source(&variant.attrs, &variant.fields))
-                    {
-                        derived.push(source.path.clone());
-                    }
-                }
-                syn::Item::Struct(item) if prints_source(&item.attrs, &item.fields) => {
-                    derived.push(source.path.clone());
-                }
-                _ => {}
-            }
+                Item::Enum(item) => item
+                    .variants
+                    .into_iter()
+                    .map(|variant| (variant.attrs, variant.fields))
+                    .collect(),
+                Item::Struct(item) => vec![(item.attrs, item.fields)],
+                _ => continue,
+            };
+            let printing = derived.iter().filter(|(attributes, it)| prints_source(attributes, it));
+            found.extend(printing.map(|_| source.path.clone()));
         }
     }
-    let is_twice = |(of, display, _): &&(String, String, String)| {
-        let named = field_names(display);
-        returned.get(of).is_some_and(|fields| fields.iter().any(|field| named.contains(field)))
-    };
-    Ok(printed.iter().filter(is_twice).map(|(_, _, path)| path.clone()).chain(derived).collect())
+    let twice = printed.into_iter().filter(|(field, _)| returned.contains(field));
+    found.extend(twice.map(|(_, path)| path.clone()));
+    found.dedup();
+    Ok(found)
 }
 
 fn text(tokens: &impl quote::ToTokens) -> String {
     tokens.to_token_stream().to_string()
-}
-
-/// Returns the fields that `source()` names.
-fn source_fields(item: &syn::ItemImpl) -> Vec<String> {
-    let functions = item.items.iter().filter_map(|item| match item {
-        syn::ImplItem::Fn(function) if function.sig.ident == "source" => Some(&function.block),
-        _ => None,
-    });
-    field_names(&functions.map(text).collect::<String>())
 }
 
 /// Returns the fields of `self` in the text of tokens: `0.source` of `self . 0 . source . get ()`.
