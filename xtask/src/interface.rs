@@ -19,10 +19,9 @@ use crate::{
 pub const FOLDER: &str = "xtask/interface";
 
 /// The lists. The rows of the last one are JSON pointers, each with the value there.
-pub const LISTS: [&str; 4] = ["operations.tsv", "fields.tsv", "responses.tsv", "service.tsv"];
+const LISTS: [&str; 4] = ["operations.tsv", "fields.tsv", "responses.tsv", "service.tsv"];
 
-/// Keywords that are not facts of the interface, or that are facts of something else: of a field,
-/// for example. Those of integers are added if an integer has other bounds than its 64 bits.
+/// Keywords that are not facts of the interface, such as texts, or whose parts have their own rows.
 const OTHERS: &str = "\
     $ref additionalProperties allOf callbacks description example items operationId properties \
     required requestBody responses summary tags why x-correction x-not-shown";
@@ -72,12 +71,13 @@ pub fn compare(Lists(listed): &Lists, document: &Value) -> Result<Vec<String>, F
     for (place, fact) in listed.iter().filter(|known| !facts.contains_key(*known)) {
         let keyword = |fact: &str| fact.split('=').next().map(str::to_owned);
         let of_place = facts.iter().filter(|((other, _), _)| other == place);
-        // Another fact with the same keyword, or else the place itself.
+        // The best pointer is that of a fact with the same keyword, or else of the place itself.
         let best = of_place
             .max_by_key(|((_, other), _)| (keyword(other) == keyword(fact), other.is_empty()));
         let pointer = match best {
             Some((_, node)) => node.pointer(),
             None if fact.is_empty() => holder(place, &objects),
+            // The fact is missing with its place, which is reported.
             None => continue,
         };
         found.push(line(pointer, place, fact, "lists", "document"));
@@ -153,6 +153,7 @@ impl<'a> Reader<'a> {
 
     /// Adds a fact for each keyword, or for each element of its list.
     fn keywords(&mut self, place: &str, keywords: &Keywords<'a>) {
+        // The bounds of a format are not facts of the interface.
         let is_whole = keywords.get("format").is_some_and(|format| format.value == "int64");
         let is_range =
             |keyword: &str| is_whole && ["format", "maximum", "minimum"].contains(&keyword);
@@ -163,7 +164,7 @@ impl<'a> Reader<'a> {
             let name = keyword.strip_prefix("x-").unwrap_or(keyword);
             let values =
                 node.value.as_array().map_or(std::slice::from_ref(node.value), Vec::as_slice);
-            // A list of values has null if the field may be null.
+            // An `enum` has null if the field may be null.
             for value in values.iter().filter(|value| !value.is_null()) {
                 self.add(place, &format!("{name}={}", text(value)), node);
             }

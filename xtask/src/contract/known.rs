@@ -1,5 +1,5 @@
-//! Checks that each kind of object outside of requests has the keywords that the generator knows, and
-//! only those. `known.json` has them, as a JSON Schema.
+//! Checks that each kind of object outside of requests has the keywords that the generator knows,
+//! and only those. `known.json` has them, as a JSON Schema.
 
 use std::sync::LazyLock;
 

@@ -1,5 +1,5 @@
-//! Checks the schemas of responses. The SDK reads responses leniently, so there are fewer rules than
-//! for requests.
+//! Checks the schemas of responses. The SDK reads responses leniently, so there are fewer rules
+//! than for requests.
 
 use std::collections::BTreeSet;
 
