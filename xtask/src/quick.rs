@@ -40,17 +40,22 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let (pages, files): (Vec<_>, Vec<_>) = paths.iter().partition(|path| is_page(&root, path));
     let packages: BTreeSet<_> =
         files.iter().filter_map(|file| package(&root, file, &members)).collect();
-    println!("packages: {packages:?}; pages: {}", pages.len());
+    let dependents = dependents(&root, &packages)?;
+    let dependents: BTreeSet<_> = dependents.iter().map(String::as_str).collect();
+    println!("packages: {packages:?}; pages: {}; dependents: {dependents:?}", pages.len());
 
     step(&root, &["cargo", "fmt", "--all"], &BTreeSet::new())?;
     let is_kept = check::run(&check::Arguments {})? == ExitCode::SUCCESS;
     ensure!(is_kept, "correct what is listed above");
-    let tests = [&["cargo", "nextest", "run", "--profile=quick"], &TARGETS[..]].concat();
     if !packages.is_empty() {
         // Warnings stay warnings, because other flags would build everything again.
         step(&root, &[&["cargo", "clippy"], &TARGETS[..]].concat(), &packages)?;
-        // Only what depends on the packages is not up to date.
-        step(&root, &["cargo", "check", "--locked", "--workspace"], &BTreeSet::new())?;
+    }
+    if !dependents.is_empty() {
+        step(&root, &["cargo", "check", "--locked"], &dependents)?;
+    }
+    let tests = [&["cargo", "nextest", "run", "--profile=quick"], &TARGETS[..]].concat();
+    if !packages.is_empty() {
         step(&root, &tests, &packages)?;
     }
     if !pages.is_empty() {
@@ -118,6 +123,19 @@ fn package<'a>(root: &Path, file: &Path, members: &'a [(PathBuf, String)]) -> Op
     Some(&owners.max_by_key(|(folder, _)| folder.as_os_str().len())?.1)
 }
 
+/// Returns the packages that need one of these for more than its tests, directly or not.
+fn dependents(root: &Path, packages: &BTreeSet<&str>) -> Result<BTreeSet<String>> {
+    let mut found = BTreeSet::new();
+    for package in packages {
+        let words = ["cargo", "tree", "--offline", "--workspace", "--all-features", "--invert"];
+        let mut tree = process::command(root, &words);
+        let tree = process::output(tree.args([package, "--edges=normal", "--prefix=none"]))?;
+        found.extend(tree.lines().filter_map(|line| Some(line.split_once(' ')?.0.to_owned())));
+    }
+    found.retain(|name| !packages.contains(name.as_str()));
+    Ok(found)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -137,5 +155,16 @@ mod tests {
         assert!(
             is_page("docs/fox.png") && is_page("crates/cli/README.md") && !is_page("docsrc/a.rs")
         );
+    }
+
+    #[test]
+    fn dependents_are_found_at_any_depth() {
+        let root = repository::root().unwrap();
+        let of = |package| dependents(&root, &[package].into()).unwrap();
+        let needs = |package, other: &str| of(package).contains(other);
+        assert!(needs("imagekiln", "imagekiln-batch") && needs("imagekiln", "imagekiln-cli"));
+        assert!(needs("imagekiln-simulator", "imagekiln-cli"));
+        assert!(!needs("imagekiln-simulator", "imagekiln-batch"), "only its tests need it");
+        assert!(of("xtask").is_empty());
     }
 }
