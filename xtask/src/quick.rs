@@ -13,8 +13,8 @@ use serde_json::Value;
 
 use crate::{check, process, repository};
 
-/// The targets whose tests are run. Examples have none, and take long to link.
-const TARGETS: [&str; 4] = ["--locked", "--lib", "--bins", "--tests"];
+/// The targets whose tests are run, a library among them. Examples have none, and link slowly.
+const TARGETS: [&str; 3] = ["--locked", "--bins", "--tests"];
 
 /// The tests that compare pages with the code or run their commands, and the packages they are in.
 const PAGES: [&str; 3] = ["imagekiln", "imagekiln-cli", "imagekiln-simulator"];
