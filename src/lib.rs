@@ -1,14 +1,30 @@
-//! A client for an asynchronous image generation and editing service.
+//! Generates and edits pictures with an asynchronous, paid image service.
 //!
-//! A submission (one POST) creates a paid task. The client polls the task until its status is
-//! final, and fetches the picture from a signed URL that is valid for ten minutes. Types, limits
-//! and checks come from the service's contract (`openapi.json`) at compile time. No paid picture is
-//! lost, and none is paid for twice.
+//! A picture takes three steps. The client submits a request (one POST), and the service creates a
+//! task and bills it. The client polls the task until its status is final, which takes seconds or
+//! minutes. It then downloads the picture from a signed URL, which is valid for ten minutes.
 //!
-//! ```
+//! # Money and crashes
+//!
+//! The payment comes first, and the picture later. In between, a response can be lost, the program
+//! can crash, and the URL can expire. A program that then submits the same request again pays
+//! twice. A program that does not may lose a picture that it has paid for. The service has no
+//! idempotency keys that would help, so the SDK has these rules:
+//!
+//! - It sends a submission again only if the service certainly did not accept the first one.
+//! - It repeats polls and downloads, which are free, until a deadline.
+//! - Every error says whether the submission was billed: [`Error::billing`].
+//! - A [`journal`] has each submission on disk before it is sent. After a crash, [`Client::resume`]
+//!   returns the tasks whose pictures were not saved.
+//! - A program can name its pictures, and [`Client::submit_once`] pays for each name at most once.
+//!
+//! # The first program
+//!
+//! ```rust,test_harness
 //! use imagekiln::{Client, types::Gen2Pro};
 //!
-//! async fn fox() -> Result<(), imagekiln::Error> {
+//! #[tokio::main]
+//! async fn main() -> Result<(), imagekiln::Error> {
 //!     let client = Client::from_env()?;
 //!     let request = Gen2Pro::new("a red fox in the snow").width(1024).height(768).seed(7);
 //!     let request = request.output_format("png");
@@ -19,9 +35,47 @@
 //!     task.wait().await?.save("fox.png").await?;
 //!     Ok(())
 //! }
+//! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/guide/main.in"));
 //! ```
 //!
-//! # The twenty items that most programs need
+//! The program needs the crate `tokio` with the features `macros` and `rt-multi-thread`. `kiln
+//! simulate -- cargo run` runs it with a simulator of the service, without a key. The guide to
+//! [generating a picture](guide::generate) has every command from an empty folder to the picture.
+//!
+//! # Where to start
+//!
+//! | to do this | use | guide |
+//! |---|---|---|
+//! | generate a picture | [`Client::submit`], [`Task::wait`], [`Picture::save`] | [generate](guide::generate) |
+//! | edit a picture with reference images | `references`, [`ImageInput`] | [edit](guide::edit) |
+//! | fill a masked area, erase, expand | [`types::GenPro10Fill`], [`types::GenToolsEraseV1`], [`types::GenPro10Expand`] | [inpaint](guide::inpaint) |
+//! | handle errors, and know what was billed | [`Error::billing`], [`ErrorKind`] | [money](guide::money) |
+//! | pay for a picture once, even after a crash | [`Client::submit_once`], [`journal`] | [once](guide::once) |
+//! | make a hundred pictures, a few at a time | [`ClientBuilder::max_active`] | [many](guide::many) |
+//! | make thousands, with limits per user, on several machines | the crate [imagekiln-batch](https://docs.rs/imagekiln-batch) | |
+//! | receive webhooks | `webhook` (features `axum`, `webhook`) | [webhooks](guide::webhooks) |
+//! | test a program without a key | the crate [imagekiln-simulator](https://docs.rs/imagekiln-simulator) | [testing](guide::testing) |
+//! | set up proxies, headers, deadlines, TLS | [`ClientBuilder`], [`middleware`] | [transport](guide::transport) |
+//! | log and record what the service returns | [`recording`] | [transport](guide::transport#logs) |
+//! | export traces and metrics | feature `metrics` | [observe](guide::observe) |
+//! | use no async runtime | `blocking::Client` (feature `blocking`) | |
+//! | choose the operation at run time | [`operations()`], [`Request`] | |
+//!
+//! # The modules
+//!
+//! | module | contents |
+//! |---|---|
+//! | [`types`] | a request type for each operation of the service, generated from its contract |
+//! | [`guide`] | guides with whole programs, one question each |
+//! | [`journal`] | the record of submissions on disk, and keys |
+//! | [`middleware`] | code of the program that runs around each HTTP request |
+//! | [`recording`] | redacted copies of requests and responses |
+//! | `blocking` | the client for programs without an async runtime |
+//! | `webhook` | verified events of the service, and a receiver |
+//!
+//! # The usual items
+//!
+//! Most programs need no more than these twenty:
 //!
 //! | for | items |
 //! |---|---|
@@ -31,28 +85,6 @@
 //! | its picture | [`Picture`], [`Saved`], [`SaveOptions`] |
 //! | errors | [`Error`], [`ErrorKind`], [`Billing`] |
 //! | a restart | [`Unfinished`], [`Once`] |
-//!
-//! # Where to start
-//!
-//! | to do this | use | guide |
-//! |---|---|---|
-//! | generate a picture | [`Client::submit`], [`Task::wait`], [`Picture::save`] | [generate](guide::generate) |
-//! | edit a picture with reference images | `references`, [`ImageInput`] | [edit](guide::edit) |
-//! | fill a masked area | [`types::GenPro10Fill`] | [inpaint](guide::inpaint) |
-//! | erase, expand | [`types::GenToolsEraseV1`], [`types::GenPro10Expand`] | [inpaint](guide::inpaint) |
-//! | handle errors, and know what was billed | [`Error::billing`], [`ErrorKind`] | [money](guide::money) |
-//! | make many pictures, and survive a crash | [`Client::submit_once`], [`journal`] | [many](guide::many) |
-//! | receive webhooks | `webhook` (features `axum`, `webhook`) | [webhooks](guide::webhooks) |
-//! | test a program without a key | the crate `imagekiln-simulator` | [testing](guide::testing) |
-//! | set up proxies, headers, deadlines, TLS | [`ClientBuilder`], [`middleware`] | [transport](guide::transport) |
-//! | log and record what the service returns | [`recording`] | [transport](guide::transport#logs) |
-//! | use it without an async runtime | `blocking::Client` (feature `blocking`) | |
-//! | export traces and metrics | feature `metrics` | [observe](guide::observe) |
-//! | work with every operation at run time | [`operations()`], [`Request`] | |
-//!
-//! Every operation of the contract has a request type in [`types`]. The search of this
-//! documentation finds it by its path (`gen-2-pro`) and by what it does (`inpaint`, `try-on`,
-//! `lora`).
 //!
 //! # Cargo features
 //!
@@ -104,8 +136,28 @@ pub use self::contract::{
     PathParameter, Request, Submit, find_model, find_operation, models, operations,
 };
 pub use self::error::{Billing, Error, ErrorKind, WaitEnd};
-/// The types of requests and responses, made from the contract: one request type for each
-/// operation.
+/// The types of requests and responses: one request type for each operation of the service.
+///
+/// The build script generates the types from the contract of the service, `openapi.json`: their
+/// fields, their limits and the checks of [`Request::validate`]. The name of a type is the path of
+/// its operation, so `POST /v1/gen-2-pro` is [`Gen2Pro`](types::Gen2Pro). The search of this
+/// documentation finds a type by its path (`gen-2-pro`) and by what it does (`inpaint`, `try-on`,
+/// `lora`).
+///
+/// # Examples
+///
+/// Required fields are arguments of `new`, the others have setters. A field that is not set is not
+/// sent:
+///
+/// ```
+/// use imagekiln::types::Gen2Pro;
+///
+/// let request = Gen2Pro::new("a red fox").width(1024).height(768).output_format("png");
+/// assert!(request.validate().is_ok());
+///
+/// let error = Gen2Pro::new("a red fox").width(16).validate().unwrap_err();
+/// assert_eq!(error.violations().len(), 1);
+/// ```
 #[doc(inline)]
 pub use self::generated::types;
 #[doc(inline)]

@@ -1,28 +1,31 @@
 //! A client for programs without an async runtime (feature `blocking`).
 //!
-//! The types are those of the async client in a [`Blocking`]. Methods have the names of the async
-//! ones and keep the same promises. They do not return futures, and the streams are iterators.
-//! [`ClientBuilder::build_blocking`] builds a client from the same settings.
+//! Its methods block the thread until they have their result, and otherwise have the names and keep
+//! the promises of the async methods. The streams of the async client are iterators here.
 //!
-//! ```
+//! ```rust,test_harness
 //! use imagekiln::{blocking::Client, types::Gen2Pro};
 //!
-//! fn fox() -> Result<(), imagekiln::Error> {
+//! fn main() -> Result<(), imagekiln::Error> {
 //!     let client = Client::from_env()?;
-//!     let request = Gen2Pro::new("a red fox in the snow").output_format("png");
-//!     let task = client.submit(request)?;
+//!     let request = Gen2Pro::new("a red fox in the snow").width(512).height(384);
+//!     let task = client.submit(request)?; // the POST happens here, and only here
 //!     if let Some(credits) = task.cost() {
 //!         println!("{} costs {credits} credits", task.id());
 //!     }
-//!     task.wait()?.save("fox.png")?;
+//!     task.wait()?.save("fox.jpg")?;
 //!     Ok(())
 //! }
+//! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/guide/main.in"));
 //! ```
 //!
+//! [`ClientBuilder::build_blocking`] builds a client from the same settings as the async one. The
+//! values are those of the async client in a [`Blocking`].
+//!
 //! A client has a thread of its own, which sends the requests of all its clones. A submission runs
-//! there to its end, even if [`ClientBuilder::submit_deadline`] has ended the call, or if the
-//! client has been dropped: the thread ends after the last submission. Call [`Client::drain`]
-//! before the program ends.
+//! on this thread to its end, even if [`ClientBuilder::submit_deadline`] has ended the call, or if
+//! the program has dropped the client: the thread ends after the last submission. The end of the
+//! program would interrupt it, so call [`Client::drain`] before.
 //!
 //! # In async code
 //!
@@ -33,9 +36,9 @@
 //!
 //! # What only the async client has
 //!
-//! - `webhook::Receiver`, which is a part of an async web server.
-//! - [`Journal`](crate::journal::Journal) and [`Middleware`](crate::middleware::Middleware) are the
-//!   same for both clients. They run on the thread of the client, which they must not block.
+//! `webhook::Receiver` is a part of an async web server, so there is no blocking one. A
+//! [`Journal`](crate::journal::Journal) or a [`Middleware`](crate::middleware::Middleware) is the
+//! same for both clients. Both run on the thread of the client, which they must not block.
 //!
 //! [`ClientBuilder::build_blocking`]: crate::ClientBuilder::build_blocking
 //! [`ClientBuilder::submit_deadline`]: crate::ClientBuilder::submit_deadline

@@ -1,23 +1,32 @@
-//! Nine guides, each with examples that run against the simulator when the documentation is
-//! tested.
+//! Guides: each answers one question, with a program that a test runs against the simulator.
 //!
-//! | guide | what it shows |
+//! Read [`generate`] first: it sets up a program, and explains the four steps from a prompt to a
+//! file. Then learn how not to pay twice, in this order: [`money`] says what an error means for the
+//! bill, [`once`] makes a restart safe, and [`many`] makes a hundred pictures in this way. The
+//! other guides can be read in any order.
+//!
+//! | guide | question |
 //! |---|---|
-//! | [`generate`] | from a prompt to a file |
-//! | [`edit`] | editing with reference images |
-//! | [`inpaint`] | filling, erasing and expanding |
-//! | [`money`] | what each error means for the money, and what to do |
-//! | [`many`] | a hundred pictures, a few at a time, and what happens after a crash |
-//! | [`webhooks`] | receiving events instead of polling often |
-//! | [`testing`] | testing your own program without a key |
-//! | [`transport`] | TLS, proxies, headers, deadlines, hooks, logs |
-//! | [`observe`] | spans for OpenTelemetry, and metrics |
+//! | [`generate`] | How does a program get from a prompt to a file? |
+//! | [`edit`] | How does a program change pictures that it has, or combine them? |
+//! | [`inpaint`] | How does a program change a part of a picture, or enlarge the picture? |
+//! | [`money`] | A submission failed: was it billed, and may the program submit again? |
+//! | [`once`] | How does a program that may crash pay for a picture only once? |
+//! | [`many`] | How does a program make a hundred pictures, a few at a time? |
+//! | [`webhooks`] | How does a program learn at once that a task has ended? |
+//! | [`testing`] | How does a test show that a program pays once, without a key? |
+//! | [`transport`] | How does a program bound its waits, use a proxy, and see its requests? |
+//! | [`observe`] | How does a person see what a running program does and pays? |
+//!
+//! A program that makes thousands of pictures, limits its users, or runs on several machines
+//! outgrows these guides: use the crate [imagekiln-batch](https://docs.rs/imagekiln-batch).
 
 // The names that the pages link to.
 #[cfg(doc)]
 use crate::{
     Client, ClientBuilder, Error, ErrorKind, ImageInput, Picture, Request, RetryPolicy,
-    SubmitOptions, Task, Unfinished, Update, WaitOptions, journal,
+    SubmitOptions, Task, Unfinished, Update, WaitOptions,
+    journal::{self, Key},
     middleware::Middleware,
     operations,
     recording::{Recorder, Recording},
@@ -35,6 +44,9 @@ pub mod inpaint {}
 
 #[doc = include_str!("money.md")]
 pub mod money {}
+
+#[doc = include_str!("once.md")]
+pub mod once {}
 
 #[doc = include_str!("many.md")]
 pub mod many {}

@@ -6,30 +6,32 @@
 //! saved, and the submissions whose responses were lost. The service may have billed a submission
 //! without a response, so the client never sends it again.
 //!
-//! ```
-//! use imagekiln::{Client, Unfinished, journal::Directory};
+//! [`Directory`] is a journal in a folder, and [`Memory`] is one for tests. With a [`Key`],
+//! [`submit_once`](crate::Client::submit_once) also recognizes a picture that was paid for before:
+//! see the guide to [paying once](crate::guide::once).
 //!
-//! # async fn run() -> Result<(), imagekiln::Error> {
-//! let client = Client::builder()
-//!     .journal(Directory::open("submissions")?)
-//!     .api_key("my key")
-//!     .base_url("https://api.example.com")
-//!     .build()?;
-//! for unfinished in client.resume().await? {
-//!     match unfinished {
-//!         Unfinished::Task(task, _) => {
-//!             let saved = task.wait().await?.save_in("pictures").await?;
-//!             println!("saved {}", saved.path.display());
+//! ```rust,test_harness
+//! use imagekiln::{ClientBuilder, Error, Unfinished, journal::Directory, types::Gen2Pro};
+//!
+//! #[tokio::main]
+//! async fn main() -> Result<(), Error> {
+//!     let journal = Directory::open("submissions")?;
+//!     let client = ClientBuilder::from_env()?.journal(journal).build()?;
+//!     for unfinished in client.resume().await? {
+//!         match unfinished {
+//!             Unfinished::Task(task, _) => drop(task.wait().await?.save_in(".").await?),
+//!             Unfinished::Unknown(record) => {
+//!                 let intent = record.intent();
+//!                 println!("check the usage: {:?} at {:?}", intent.label(), intent.at());
+//!             }
+//!             other => println!("left to a person: {other:?}"),
 //!         }
-//!         Unfinished::Unknown(record) => {
-//!             let intent = record.intent();
-//!             println!("check the usage: {:?} at {:?}", intent.label(), intent.at());
-//!         }
-//!         _ => {}
 //!     }
+//!     let fox = Gen2Pro::new("a red fox in the snow").width(512).height(384);
+//!     client.submit(fox).await?.wait().await?.save_in(".").await?;
+//!     Ok(())
 //! }
-//! # Ok(())
-//! # }
+//! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/guide/main.in"));
 //! ```
 
 mod account;

@@ -1,4 +1,38 @@
-//! Code of the program around every HTTP exchange.
+//! Code of the program around every HTTP request of a client.
+//!
+//! A [`Middleware`] can add headers, and sees each response and each retry. It cannot read or
+//! change the API key, and it cannot stop a request, which may be about a task that is billed.
+//!
+//! ```rust,test_harness
+//! use imagekiln::{
+//!     ClientBuilder, Error,
+//!     middleware::{Exchange, HeaderMap, Middleware, Retry},
+//!     types::Gen2Pro,
+//! };
+//!
+//! struct Trace;
+//!
+//! impl Middleware for Trace {
+//!     fn before(&self, exchange: &Exchange<'_>, headers: &mut HeaderMap) {
+//!         println!("{:?} {}", exchange.purpose, exchange.url);
+//!         headers.insert("x-trace", "4bf92f35".parse().unwrap());
+//!     }
+//!
+//!     fn retry(&self, retry: &Retry<'_>) {
+//!         println!("{:?} failed: {}; retried in {:?}", retry.purpose, retry.error, retry.wait);
+//!     }
+//! }
+//!
+//! #[tokio::main]
+//! async fn main() -> Result<(), Error> {
+//!     let client = ClientBuilder::from_env()?.middleware(Trace).build()?;
+//!     // The word in the double brackets makes a poll of the simulator fail.
+//!     let request = Gen2Pro::new("a red fox [[html-502@poll]]").width(512).height(384);
+//!     client.submit(request).await?.wait().await?.save("fox.jpg").await?;
+//!     Ok(())
+//! }
+//! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/guide/main.in"));
+//! ```
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -28,24 +62,6 @@ use crate::{
 ///
 /// If a method panics, the client logs an error and continues as if the method had done nothing,
 /// because the exchange may be about a task that is billed.
-///
-/// ```
-/// use imagekiln::middleware::{Exchange, HeaderMap, Middleware, Outcome};
-///
-/// struct Log;
-///
-/// impl Middleware for Log {
-///     fn before(&self, exchange: &Exchange<'_>, headers: &mut HeaderMap) {
-///         headers.insert("x-trace", "4bf92f35".parse().unwrap());
-///     }
-///
-///     fn after(&self, exchange: &Exchange<'_>, outcome: &Outcome) {
-///         println!("{:?} {}: {:?}", exchange.purpose, exchange.url, outcome.status);
-///     }
-/// }
-///
-/// let builder = imagekiln::Client::builder().middleware(Log);
-/// ```
 pub trait Middleware: Send + Sync {
     /// Called before each request, with its headers.
     ///

@@ -1,6 +1,35 @@
 //! Redacted copies of the exchanges with the service, for example to compare them with the
-//! contract. Every text that is not known to be a name is replaced. The recorded request is built
-//! from its fields and not from the sent bytes, so images need not be kept.
+//! contract or to attach them to a bug report.
+//!
+//! A [`Recorder`] receives a [`Recording`] of each submission and each poll. Recordings contain no
+//! key, prompt or image: every text that is not known to be a name is replaced. The recorded
+//! request is built from its fields and not from the sent bytes, so the client need not keep
+//! images.
+//!
+//! ```rust,test_harness
+//! use imagekiln::{
+//!     ClientBuilder, Error,
+//!     recording::{Recorder, Recording},
+//!     types::Gen2Pro,
+//! };
+//!
+//! struct Print;
+//!
+//! impl Recorder for Print {
+//!     fn record(&self, recording: Recording) {
+//!         println!("{}", serde_json::to_string(&recording).unwrap());
+//!     }
+//! }
+//!
+//! #[tokio::main]
+//! async fn main() -> Result<(), Error> {
+//!     let client = ClientBuilder::from_env()?.recorder(Print).build()?;
+//!     let request = Gen2Pro::new("a red fox in the snow").width(512).height(384);
+//!     client.submit(request).await?.wait().await?.save("fox.jpg").await?;
+//!     Ok(())
+//! }
+//! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/guide/main.in"));
+//! ```
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -24,20 +53,6 @@ use crate::{
 /// must not block for long. An exchange without a response and the download of a picture are not
 /// recorded. A panic is logged, and does not affect the exchange. Set a recorder with
 /// [`ClientBuilder::recorder`](crate::ClientBuilder::recorder).
-///
-/// ```
-/// use imagekiln::recording::{Recorder, Recording};
-///
-/// struct Print;
-///
-/// impl Recorder for Print {
-///     fn record(&self, recording: Recording) {
-///         println!("{}", serde_json::to_string(&recording).unwrap());
-///     }
-/// }
-///
-/// let builder = imagekiln::Client::builder().recorder(Print);
-/// ```
 pub trait Recorder: Send + Sync {
     /// Called once for each response of the service.
     fn record(&self, recording: Recording);

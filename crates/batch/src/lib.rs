@@ -1,7 +1,15 @@
 #![doc = include_str!("../README.md")]
-//! # Where to start
+//! # The main types
 //!
-//! [`Batch`] runs the [`Job`]s of a [`Ledger`]. A [`Scope`] names what a limit applies to.
+//! | type | what it is for |
+//! |---|---|
+//! | [`Job`] | a request with a name and a target |
+//! | [`Ledger`] | the record of jobs and payments |
+//! | [`Batch`] | runs the jobs of a ledger with a client |
+//! | [`Dispatcher`] | continues single jobs, for a program that has a queue or a workflow engine |
+//! | [`Jobs`], [`Limits`], [`Reports`] | read and change the jobs of a ledger, their limits and reports |
+//! | [`Scope`] | says what a limit is for: the whole ledger, a model or a group |
+//! | [`Prices`], [`Price`] | what a budget reserves for a submission until its cost is known |
 #![cfg_attr(docsrs, feature(doc_cfg))]
 // This feature is on by default, so a badge at many items would say little.
 #![cfg_attr(docsrs, doc(auto_cfg(hide(feature = "sqlite"))))]

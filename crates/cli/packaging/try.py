@@ -82,7 +82,6 @@ def play(home, page, title, given, expected):
     project = home / "project"
     project.mkdir()
     if page == RUST:
-        subprocess.run(["cargo", "init", "--quiet", "--lib", project], check=True)
         clone = ["git", "clone", "--quiet", "--no-hardlinks", ROOT, home / "imagekiln"]
         subprocess.run(clone, check=True)
     for path in given:
