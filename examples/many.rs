@@ -27,7 +27,7 @@ async fn make(client: Client, seed: i64) -> Result<(), Error> {
     let name = format!("fox-{seed}.jpg");
     let request = Gen2Pro::new("a red fox in the snow").seed(seed).width(64).height(64);
     let once = match client.submit_once(&name, request.clone()).await {
-        // A person has found out that it was not billed.
+        // A person has dismissed the lost submission as not billed: pay for a second attempt.
         Err(error) if error.kind() == ErrorKind::Undecided && !error.may_have_been_billed() => {
             client.submit_once(Key::new(&name).attempt(2), request).await?
         }

@@ -58,7 +58,7 @@ async fn the_guide_lists_every_span_and_field() {
     let names: BTreeMap<&str, String> =
         emitted.iter().map(|span| (span.name, span.level.to_string())).collect();
     let listed: BTreeMap<&str, String> =
-        rows("Spans").iter().map(|row| (code(row[0]), code(row[1]).to_owned())).collect();
+        rows("Spans").iter().map(|row| (code(row[0]), row[1].to_owned())).collect();
     assert_eq!(names, listed);
 
     let fields: BTreeSet<(&str, &str)> = emitted
