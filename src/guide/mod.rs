@@ -26,7 +26,7 @@
 use crate::{
     Client, ClientBuilder, Error, ErrorKind, ImageInput, Picture, Request, RetryPolicy,
     SubmitOptions, Task, Unfinished, Update, WaitOptions,
-    journal::{self, Key},
+    journal::{self, Directory, Key},
     middleware::Middleware,
     operations,
     recording::{Recorder, Recording},
