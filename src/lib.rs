@@ -38,9 +38,11 @@
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/guide/main.in"));
 //! ```
 //!
-//! The program needs the crate `tokio` with the features `macros` and `rt-multi-thread`. `kiln
-//! simulate -- cargo run` runs it with a simulator of the service, without a key. The guide to
-//! [generating a picture](guide::generate) has every command from an empty folder to the picture.
+//! The program needs the crate `tokio` with the features `macros` and `rt-multi-thread`, and reads
+//! the key and the base URL of the service from the environment. `kiln`, the command line of
+//! imagekiln, runs the program against a simulator, without a key: `kiln simulate -- cargo run`.
+//! The guide to [generating a picture](guide::generate) has every command from an empty folder to
+//! the picture.
 //!
 //! # Where to start
 //!
@@ -75,7 +77,7 @@
 //!
 //! # The usual items
 //!
-//! Most programs need no more than these twenty:
+//! Most programs need no others:
 //!
 //! | for | items |
 //! |---|---|

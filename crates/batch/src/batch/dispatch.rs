@@ -169,7 +169,7 @@ impl Dispatcher {
     /// - the pause of an [outage](crate::Limits::outages), but at most a minute, because a person
     ///   may end it, or the time until a [rate](crate::Limits::set_rate) allows the submission;
     /// - 30 seconds if the job is [`Unknown`](JobState::Unknown) and its webhook may still arrive,
-    ///   until [`callback_patience`](Batch::callback_patience) has passed since its submission, and
+    ///   until `Batch::callback_patience` has passed since its submission, and
     ///   a minute after that;
     /// - 30 seconds if a pause or a budget holds the job back, or the task is not final after ten
     ///   minutes;
