@@ -33,8 +33,8 @@ use crate::{
     types::{self, *},
 };
 
-// The last line of a program is hidden. It includes `main.in`, or the file of the page, which runs the
-// program in an empty folder against a simulator.
+// The last line of a program is hidden. It includes `main.in`, or the `.in` file of the page, which
+// runs the program in an empty folder against a simulator.
 #[doc = include_str!("generate.md")]
 pub mod generate {}
 
