@@ -3,10 +3,7 @@
 
 use std::time::Duration;
 
-use crate::{
-    bench::Bench,
-    book::OF_KILN,
-};
+use crate::{bench::Bench, book::OF_KILN};
 
 #[test]
 fn every_example_runs() {

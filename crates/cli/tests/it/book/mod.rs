@@ -20,13 +20,8 @@ use crate::bench::Bench;
 use blocks::{Block, blocks};
 
 /// The chapters whose commands this test runs.
-pub const RUN: [&str; 5] = [
-    "docs/fleet.md",
-    "docs/json.md",
-    "docs/making.md",
-    "docs/testing.md",
-    "docs/users.md",
-];
+pub const RUN: [&str; 5] =
+    ["docs/fleet.md", "docs/json.md", "docs/making.md", "docs/testing.md", "docs/users.md"];
 
 /// Their commands are run by the module `readme`.
 pub const OF_KILN: [&str; 2] = ["crates/cli/README.md", "docs/kiln.md"];
