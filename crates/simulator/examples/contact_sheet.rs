@@ -16,7 +16,7 @@ use hyper_util::{
     client::legacy::{Client, connect::HttpConnector},
     rt::TokioExecutor,
 };
-use image::{RgbImage, codecs::jpeg::JpegEncoder, imageops};
+use image::{RgbImage, imageops};
 use imagekiln_simulator::{Config, Simulator};
 use serde_json::{Value, json};
 
@@ -24,8 +24,6 @@ use serde_json::{Value, json};
 const WIDTH: u32 = 256;
 const HEIGHT: u32 = 192;
 const COLUMNS: u32 = 10;
-
-const QUALITY: u8 = 82;
 
 struct Painter {
     simulator: Simulator,
@@ -64,7 +62,7 @@ impl Painter {
 async fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = env::args().skip(1);
     let (Some(table), Some(sheet)) = (arguments.next(), arguments.next()) else {
-        return Err("usage: contact_sheet PROMPTS.tsv SHEET.jpg".into());
+        return Err("usage: contact_sheet PROMPTS.tsv SHEET.jpg or .png".into());
     };
     let painter = Painter {
         simulator: Simulator::start(Config::default()).await?,
@@ -80,9 +78,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         let (x, y) = (i64::from(column * WIDTH), i64::from(row * HEIGHT));
         imageops::replace(&mut whole, &picture, x, y);
     }
-    let mut bytes = Vec::new();
-    JpegEncoder::new_with_quality(&mut bytes, QUALITY).encode_image(&whole)?;
-    fs::write(sheet, bytes)?;
+    whole.save(sheet)?;
     painter.simulator.shutdown().await;
     Ok(())
 }

@@ -1,11 +1,14 @@
-//! Pictures made from other pictures: edit, remix, control images.
+//! Pictures made from other pictures. Those of fill, erase, expand and outpainting have no caption:
+//! the rest must not change, and the new part is what was asked for.
 
-use image::RgbaImage;
+use std::ops::Range;
+
+use image::{DynamicImage, GrayImage, Luma, RgbaImage, imageops};
 
 use super::{
-    canvas::{Canvas, Colour, luma, mix, rgb},
-    caption, fit, look,
-    noise::Draw,
+    canvas::{Area, Canvas, Colour, WHITE, luma, mix, rgb},
+    caption, fit,
+    noise::{Draw, smooth},
     painting,
     palette::PALETTES,
     picture::Picture,
@@ -32,7 +35,7 @@ pub(super) fn restyled(picture: &Picture, reference: &RgbaImage) -> Canvas {
         let shade = 1.0 - 0.5 * (across * across + down * down);
         mix(colour, toned, share).map(|part| part * shade)
     });
-    look::apply(&mut canvas, &picture.settings);
+    painting::apply_settings(&mut canvas, &picture.settings);
     canvas
 }
 
@@ -97,4 +100,245 @@ pub(super) fn controlled(picture: &Picture) -> Option<RgbaImage> {
     });
     caption::paint(&mut canvas, picture);
     Some(canvas.into_image())
+}
+
+/// The radius of the blur to remove, in pixels, and the amount, for each pass: first large edges,
+/// then fine detail.
+const PASSES: [(u32, f32); 2] = [(4, 0.9), (2, 1.4)];
+
+/// Sharpens the image.
+pub(super) fn deblurred(picture: &Picture) -> Option<RgbaImage> {
+    let image = picture.image()?;
+    let mut pixels =
+        PASSES.iter().fold(image, |image, (by, amount)| sharpened(image, *by, *amount));
+    let mut canvas = Canvas::of(&pixels);
+    let free = caption::above(&canvas, picture).height;
+    caption::paint(&mut canvas, picture);
+    // The transparency stays, except under the caption.
+    let captioned = canvas.into_image();
+    for (x, y, pixel) in pixels.enumerate_pixels_mut().filter(|(_, y, _)| i64::from(*y) >= free) {
+        *pixel = *captioned.get_pixel(x, y);
+    }
+    Some(pixels)
+}
+
+/// Amplifies the difference between each pixel and its surroundings.
+fn sharpened(mut image: RgbaImage, radius: u32, amount: f32) -> RgbaImage {
+    let (width, height) = image.dimensions();
+    // Blurring a smaller image is faster and looks the same.
+    let small = fit::cover(&image, width.div_ceil(radius), height.div_ceil(radius));
+    let small = DynamicImage::from(small).fast_blur(1.0).into_rgb8();
+    let blurred = Canvas::of(&DynamicImage::from(small).into_rgba8());
+    for (x, y, pixel) in image.enumerate_pixels_mut() {
+        let (across, down) = ((x as f32 + 0.5) / width as f32, (y as f32 + 0.5) / height as f32);
+        for (part, blurred) in pixel.0.iter_mut().zip(blurred.at(across, down)) {
+            let apart = f32::from(*part) - blurred * 255.0;
+            *part = (f32::from(*part) + apart * amount).round().clamp(0.0, 255.0) as u8;
+        }
+    }
+    image
+}
+
+/// Beyond its edges the image is drawn from a copy smaller by this factor, so that the added part
+/// is visibly softer.
+const SOFTNESS: u32 = 24;
+
+/// The image with the sides that were asked for.
+pub(super) fn expand(picture: &Picture) -> Option<RgbaImage> {
+    picture.image().map(|image| around(picture, &image, picture.settings.added))
+}
+
+/// The reference at its place.
+pub(super) fn outpaint(picture: &Picture) -> Option<RgbaImage> {
+    picture.reference().map(|image| around(picture, &image, picture.placed(&image)))
+}
+
+/// Places the image in the picture and paints around it. Near the image this is a soft mirror image
+/// of it, which fades into the painting.
+fn around(picture: &Picture, image: &RgbaImage, at: (i64, i64)) -> RgbaImage {
+    let placed = Area {
+        x: at.0,
+        y: at.1,
+        width: i64::from(image.width()),
+        height: i64::from(image.height()),
+    };
+    let whole = Canvas::new(picture.size.0, picture.size.1).area();
+    let mut canvas = painting::within(picture, whole);
+    continue_outwards(&mut canvas, image, placed);
+    // A thin line around the image, which covers the rest of the rectangle.
+    canvas.blend_rectangle(placed.inset(-1), WHITE, 0.5);
+    let mut pixels = canvas.into_image();
+    imageops::replace(&mut pixels, image, placed.x, placed.y);
+    pixels
+}
+
+fn continue_outwards(canvas: &mut Canvas, image: &RgbaImage, placed: Area) {
+    let small = fit::contain(
+        image,
+        image.width().div_ceil(SOFTNESS).max(2),
+        image.height().div_ceil(SOFTNESS).max(2),
+    );
+    let small = Canvas::of(&small);
+    let reach = (placed.width.min(placed.height) as f32 * 0.6).max(1.0);
+    canvas.change(|x, y, painted| {
+        let (x, y) = (x as i64 - placed.x, y as i64 - placed.y);
+        let (dx, dy) = (outside(x, placed.width), outside(y, placed.height));
+        let distance = ((dx * dx + dy * dy) as f32).sqrt();
+        let share = 1.0 - smooth((distance / reach).min(1.0));
+        mix(painted, small.at(mirrored(x, placed.width), mirrored(y, placed.height)), share)
+    });
+}
+
+/// The distance of a position from the range `0..length`.
+fn outside(at: i64, length: i64) -> i64 {
+    (-at).max(at - length + 1).max(0)
+}
+
+/// The mirrored position within the range, from 0 to 1.
+fn mirrored(at: i64, length: i64) -> f32 {
+    let period = (length * 2).max(1);
+    let folded = at.rem_euclid(period);
+    let folded = if folded < length { folded } else { period - 1 - folded };
+    (folded as f32 + 0.5) / length.max(1) as f32
+}
+
+/// Paints where the mask is white, or, without a mask, where the image is transparent. Grey blends
+/// both.
+pub(super) fn fill(picture: &Picture) -> Option<RgbaImage> {
+    let mut image = picture.image()?;
+    let mask = match picture.mask() {
+        Some(mask) => mask,
+        None => {
+            let (width, height) = image.dimensions();
+            let transparency = |x, y| Luma([255 - image.get_pixel(x, y).0[3]]);
+            let mask = GrayImage::from_fn(width, height, transparency);
+            // The alpha channel is the mask, and not part of the picture.
+            image.pixels_mut().for_each(|pixel| pixel.0[3] = 255);
+            mask
+        }
+    };
+    if mask.dimensions() != image.dimensions() {
+        return None;
+    }
+    if mask.pixels().all(|covered| covered.0[0] == 0) {
+        return Some(image);
+    }
+    let painting = painting::within(picture, bounds(&mask));
+    lay(&mut image, &painting.into_image(), &mask);
+    Some(image)
+}
+
+/// Fills the area of the dilated mask from its surroundings.
+pub(super) fn erase(picture: &Picture) -> Option<RgbaImage> {
+    let image = picture.image()?;
+    let mask = picture.mask().filter(|mask| mask.dimensions() == image.dimensions())?;
+    let mask = dilated(&mask, picture.settings.dilation);
+    Some(fill_holes(&image, &mask))
+}
+
+/// Blends `new` over `image` according to the mask.
+fn lay(image: &mut RgbaImage, new: &RgbaImage, mask: &GrayImage) {
+    for ((pixel, new), covered) in image.pixels_mut().zip(new.pixels()).zip(mask.pixels()) {
+        let covered = u32::from(covered.0[0]);
+        for (part, new) in pixel.0.iter_mut().zip(new.0) {
+            let sum = u32::from(*part) * (255 - covered) + u32::from(new) * covered;
+            *part = ((sum + 127) / 255) as u8;
+        }
+    }
+}
+
+/// The colour of an area without any surroundings.
+const NOTHING: Pixel = [128.0, 128.0, 128.0, 255.0];
+
+/// The number of pixels at either end of a hole whose mean is continued, so that a texture makes no
+/// streaks.
+const RIM: usize = 8;
+
+type Pixel = [f32; 4];
+
+/// Fills the pixels where `holes` is not black from what is beside them, along the horizon if
+/// possible. The others stay unchanged.
+fn fill_holes(image: &RgbaImage, holes: &GrayImage) -> RgbaImage {
+    let (width, height) = (image.width() as usize, image.height() as usize);
+    let known = image.pixels().zip(holes.pixels());
+    let known = known.map(|(pixel, hole)| (hole.0[0] == 0).then(|| pixel.0.map(f32::from)));
+    let mut pixels: Vec<Option<Pixel>> = known.collect();
+    for y in 0..height {
+        bridge(&mut pixels, y * width, 1, width);
+    }
+    // What is left are complete rows.
+    for x in 0..width {
+        bridge(&mut pixels, x, width, height);
+    }
+    let mut filled = image.clone();
+    for ((pixel, hole), new) in filled.pixels_mut().zip(holes.pixels()).zip(pixels) {
+        if hole.0[0] != 0 {
+            pixel.0 = new.unwrap_or(NOTHING).map(|part| part.round() as u8);
+        }
+    }
+    filled
+}
+
+/// Fills the holes in a line of pixels, which starts at `first` and has one every `step`: with a
+/// blend from one end of the hole to the other, or with the colour of its only end.
+fn bridge(pixels: &mut [Option<Pixel>], first: usize, step: usize, length: usize) {
+    let mut start = 0;
+    while start < length {
+        let at = |place: usize| first + place * step;
+        let is_known = |place: &usize| pixels[at(*place)].is_some();
+        let Some(hole) = (start..length).find(|place| !is_known(place)) else { return };
+        let end = (hole..length).find(is_known).unwrap_or(length);
+        let next = (end..length).find(|place| !is_known(place)).unwrap_or(length);
+        let mean = |places: Range<usize>| {
+            let count = places.len() as f32;
+            let known = places.filter_map(|place| pixels[at(place)]);
+            let sum =
+                known.reduce(|sum, pixel| std::array::from_fn(|part| sum[part] + pixel[part]));
+            sum.map(|sum| sum.map(|part| part / count))
+        };
+        let left = mean(hole.saturating_sub(RIM).max(start)..hole);
+        let right = mean(end..next.min(end + RIM));
+        let Some((from, to)) = left.or(right).zip(right.or(left)) else { return };
+        for place in hole..end {
+            let share = (place - hole + 1) as f32 / (end - hole + 1) as f32;
+            pixels[at(place)] =
+                Some(std::array::from_fn(|part| from[part] + (to[part] - from[part]) * share));
+        }
+        start = end;
+    }
+}
+
+/// A binary mask: 255 where `mask` is closer to white, and up to `by` pixels around that, in
+/// squares; 0 elsewhere.
+pub(super) fn dilated(mask: &GrayImage, by: u32) -> GrayImage {
+    let (width, height) = mask.dimensions();
+    // The number of white pixels above and to the left of each position.
+    let across = width as usize + 1;
+    let mut counts = vec![0u32; across * (height as usize + 1)];
+    let at = |x: u32, y: u32| x.min(width) as usize + y.min(height) as usize * across;
+    for (x, y, pixel) in mask.enumerate_pixels() {
+        let beside = counts[at(x, y + 1)] + counts[at(x + 1, y)] - counts[at(x, y)];
+        counts[at(x + 1, y + 1)] = beside + u32::from(pixel.0[0] > 127);
+    }
+    GrayImage::from_fn(width, height, |x, y| {
+        let after = |at: u32| at.saturating_add(by).saturating_add(1);
+        let (left, top) = (x.saturating_sub(by), y.saturating_sub(by));
+        let (right, bottom) = (after(x), after(y));
+        let outside = counts[at(left, bottom)] + counts[at(right, top)];
+        let within = counts[at(right, bottom)] + counts[at(left, top)] - outside;
+        Luma([if within > 0 { 255 } else { 0 }])
+    })
+}
+
+/// The smallest rectangle that contains everything that is not black.
+pub(super) fn bounds(mask: &GrayImage) -> Area {
+    let is_covered = |(_, _, pixel): &(u32, u32, &Luma<u8>)| pixel.0[0] > 0;
+    let covered = mask.enumerate_pixels().filter(is_covered);
+    let (left, top, right, bottom) =
+        covered.fold((u32::MAX, u32::MAX, 0, 0), |(left, top, right, bottom), (x, y, _)| {
+            (left.min(x), top.min(y), right.max(x + 1), bottom.max(y + 1))
+        });
+    let length = |from: u32, to: u32| i64::from(to.saturating_sub(from));
+    let (width, height) = (length(left, right), length(top, bottom));
+    Area { x: i64::from(left), y: i64::from(top), width, height }
 }

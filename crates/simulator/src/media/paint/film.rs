@@ -73,56 +73,28 @@ impl Footage {
         let span = after.map_or(end, |(after, _)| *after).saturating_sub(*at).max(1);
         let part = time.saturating_sub(*at) as f32 / span as f32;
         let zoom = if self.zooms { 1.0 + ZOOM * part } else { 1.0 };
-        lay(picture, &mut frame, self.moving, zoom, 1.0);
+        lay(picture, &mut frame, self.moving, zoom, 256);
         if let Some((_, after)) = after {
-            lay(after, &mut frame, self.moving, 1.0, smooth(part));
+            lay(after, &mut frame, self.moving, 1.0, (smooth(part) * 256.0) as u32);
         }
         frame
     }
 }
 
-/// Blends the enlarged middle of `source` over the first rows of `frame`.
-fn lay(source: &RgbaImage, frame: &mut RgbaImage, rows: u32, zoom: f32, share: f32) {
-    let share = (share * 256.0) as u32;
-    let width = source.width() as usize;
-    let (columns, lines) = (samples(source.width(), zoom), samples(rows, zoom));
-    let source = source.as_chunks::<4>().0;
-    let targets = frame.as_chunks_mut::<4>().0.chunks_exact_mut(width.max(1));
-    for (target, line) in targets.zip(lines) {
-        let row = |at: usize| source.get(at * width..(at + 1) * width);
-        let (Some(upper), Some(lower)) = (row(line.first), row(line.second)) else { return };
-        for (pixel, column) in target.iter_mut().zip(&columns) {
-            let across = |row: &[[u8; 4]]| mix(row[column.first], row[column.second], column.share);
-            let colour = mix(across(upper), across(lower), line.share);
-            *pixel = if share == 256 { colour } else { mix(*pixel, colour, share) };
+/// Blends the enlarged middle of `source` over the first rows of `frame`, by a share of 256.
+fn lay(source: &RgbaImage, frame: &mut RgbaImage, rows: u32, zoom: f32, share: u32) {
+    let nearest = |length: u32| {
+        let start = length as f32 * (1.0 - 1.0 / zoom) / 2.0;
+        (0..length).map(move |at| (start + at as f32 / zoom) as u32)
+    };
+    let columns: Vec<_> = nearest(source.width()).collect();
+    for (y, from) in nearest(rows).enumerate() {
+        for (x, column) in columns.iter().enumerate() {
+            let old = frame.get_pixel_mut(x as u32, y as u32);
+            let new = source.get_pixel(*column, from);
+            for (old, new) in old.0.iter_mut().zip(new.0) {
+                *old = ((u32::from(*old) * (256 - share) + u32::from(new) * share) >> 8) as u8;
+            }
         }
     }
-}
-
-/// A blend of two pixels, by the share of the second in 256ths. Two channels at a time.
-fn mix(one: [u8; 4], other: [u8; 4], share: u32) -> [u8; 4] {
-    const EVEN: u32 = 0x00ff_00ff;
-    let (one, other) = (u32::from_le_bytes(one), u32::from_le_bytes(other));
-    let half = |one: u32, other: u32| (one & EVEN) * (256 - share) + (other & EVEN) * share;
-    let (even, odd) = (half(one, other), half(one >> 8, other >> 8));
-    ((even >> 8 & EVEN) | (odd & !EVEN)).to_le_bytes()
-}
-
-/// Where a row or column comes from: a blend of two in the source, in 256ths.
-struct Sample {
-    first: usize,
-    second: usize,
-    share: u32,
-}
-
-/// The samples of each row or column of a frame that shows the enlarged middle of a picture.
-fn samples(length: u32, zoom: f32) -> Vec<Sample> {
-    let last = length.saturating_sub(1) as usize;
-    let start = length as f32 * (1.0 - 1.0 / zoom) / 2.0;
-    let sample = |at: u32| {
-        let place = (start + (at as f32 + 0.5) / zoom - 0.5).clamp(0.0, last as f32);
-        let first = (place as usize).min(last);
-        Sample { first, second: (first + 1).min(last), share: (place.fract() * 256.0) as u32 }
-    };
-    (0..length).map(sample).collect()
 }

@@ -1,12 +1,14 @@
 //! Renders a picture with the painter for its operation.
 
-use image::{ImageError, ImageFormat, RgbaImage};
+use image::{
+    DynamicImage, ImageEncoder, ImageError, ImageFormat, RgbaImage,
+    codecs::{jpeg::JpegEncoder, png::PngEncoder, webp::WebPEncoder},
+    error::{UnsupportedError, UnsupportedErrorKind},
+};
 
 use super::{
     canvas::Canvas,
-    caption, cards, deblur, edit,
-    encode::encode,
-    extend, film, inpaint, painting,
+    caption, cards, edit, film, painting,
     picture::{Format, Picture},
     try_on,
 };
@@ -25,12 +27,12 @@ pub(crate) fn render(picture: &Picture) -> Result<Vec<u8>, ImageError> {
 fn pixels(picture: &Picture) -> RgbaImage {
     let worked = match picture.kind {
         OperationKind::Create | OperationKind::Video | OperationKind::Finetune => None,
-        OperationKind::Fill => inpaint::fill(picture),
-        OperationKind::Erase => inpaint::erase(picture),
-        OperationKind::Deblur => deblur::paint(picture),
+        OperationKind::Fill => edit::fill(picture),
+        OperationKind::Erase => edit::erase(picture),
+        OperationKind::Deblur => edit::deblurred(picture),
         OperationKind::TryOn => try_on::paint(picture),
-        OperationKind::Expand => extend::expand(picture),
-        OperationKind::Outpaint => extend::outpaint(picture),
+        OperationKind::Expand => edit::expand(picture),
+        OperationKind::Outpaint => edit::outpaint(picture),
         OperationKind::Canny | OperationKind::Depth => edit::controlled(picture),
     };
     // Even if the image to edit is missing, or was given by its URL.
@@ -60,4 +62,55 @@ fn with_cards(picture: &Picture, inputs: &[&Input]) -> Canvas {
     let margin = free.width.min(free.height) / 24;
     cards::paint(&mut canvas, inputs, free.inset(margin));
     canvas
+}
+
+/// The label in every file.
+const NOTICE: &str = "Painted by the imagekiln simulator: a placeholder, not a model's work";
+
+/// Encodes as png or webp without loss, or as jpeg, which shows white instead of transparency.
+fn encode(pixels: RgbaImage, format: ImageFormat) -> Result<Vec<u8>, ImageError> {
+    let is_opaque = pixels.pixels().all(|pixel| pixel.0[3] == 255);
+    let pixels = match format {
+        ImageFormat::Jpeg if !is_opaque => Canvas::of(&pixels).into_image(),
+        _ => pixels,
+    };
+    let mut pixels = DynamicImage::from(pixels);
+    if is_opaque || format == ImageFormat::Jpeg {
+        pixels = pixels.into_rgb8().into();
+    }
+    let mut bytes = Vec::new();
+    match format {
+        ImageFormat::Jpeg => write(&pixels, JpegEncoder::new(&mut bytes), format),
+        ImageFormat::WebP => write(&pixels, WebPEncoder::new_lossless(&mut bytes), format),
+        _ => write(&pixels, PngEncoder::new(&mut bytes), format),
+    }?;
+    Ok(bytes)
+}
+
+fn write(
+    pixels: &DynamicImage,
+    mut encoder: impl ImageEncoder,
+    format: ImageFormat,
+) -> Result<(), ImageError> {
+    encoder.set_exif_metadata(exif()).map_err(|error: UnsupportedError| {
+        let kind = UnsupportedErrorKind::GenericFeature(error.to_string());
+        ImageError::Unsupported(UnsupportedError::from_format_and_kind(format.into(), kind))
+    })?;
+    pixels.write_with_encoder(encoder)
+}
+
+/// Exif metadata with one field, `ImageDescription`, which all three formats support.
+fn exif() -> Vec<u8> {
+    let length = (NOTICE.len() as u32 + 1).to_le_bytes();
+    let parts: [&[u8]; 6] = [
+        // Numbers are little-endian, and the directory follows at offset 8.
+        b"II\x2a\0\x08\0\0\0",
+        // One entry: a text of this length at offset 26.
+        b"\x01\0\x0e\x01\x02\0",
+        &length,
+        b"\x1a\0\0\0\0\0\0\0",
+        NOTICE.as_bytes(),
+        b"\0",
+    ];
+    parts.concat()
 }

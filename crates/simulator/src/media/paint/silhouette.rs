@@ -5,8 +5,7 @@ use zeno::{Cap, Fill, Join, Mask, Stroke, Style, Transform};
 use super::{
     canvas::{Canvas, Colour, WHITE, mix, rgb},
     scene::Subject,
-    shapes::{Shape, Zone},
-    svg::{Layer, Tone},
+    shapes::{Layer, Shape, Tone, Zone},
 };
 use crate::media::text::PROSE;
 

@@ -7,7 +7,7 @@ use image::{GrayImage, Rgba, RgbaImage, imageops};
 
 use super::{
     canvas::{Area, Canvas, mix},
-    caption, cards, fit, landscape, mask,
+    caption, cards, edit, fit, landscape,
     picture::Picture,
 };
 use crate::media::images::Input;
@@ -87,9 +87,9 @@ fn cut_out(image: RgbaImage) -> RgbaImage {
     let is_captioned = |y: &u32| !is_plain(0, *y) && !is_plain(right, *y);
     let rows = image.height() - (0..=bottom).rev().take_while(is_captioned).count() as u32;
     // The outermost pixels are a blend with the background.
-    let mut cover = mask::dilated(&ground((image.width(), rows), is_plain), 1);
+    let mut cover = edit::dilated(&ground((image.width(), rows), is_plain), 1);
     imageops::invert(&mut cover);
-    let Area { x, y, width, height } = mask::bounds(&cover);
+    let Area { x, y, width, height } = edit::bounds(&cover);
     if width == 0 {
         return image;
     }

@@ -33,13 +33,6 @@ const VIDEO: Id = 0xe0;
 const PIXEL_WIDTH: Id = 0xb0;
 const PIXEL_HEIGHT: Id = 0xba;
 
-const CUES: Id = 0x1c53_bb6b;
-const CUE_POINT: Id = 0xbb;
-const CUE_TIME: Id = 0xb3;
-const CUE_TRACK_POSITIONS: Id = 0xb7;
-const CUE_TRACK: Id = 0xf7;
-const CUE_CLUSTER_POSITION: Id = 0xf1;
-
 pub(super) const CLUSTER: Id = 0x1f43_b675;
 pub(super) const TIMESTAMP: Id = 0xe7;
 pub(super) const SIMPLE_BLOCK: Id = 0xa3;
@@ -60,19 +53,9 @@ pub(super) fn file(
     let starts = frames.iter().map(|(time, _)| *time);
     let ends = starts.clone().skip(1).chain([end]);
     let spans = starts.zip(ends);
-    let clusters: Vec<_> =
-        frames.iter().zip(spans).map(|((_, frame), span)| cluster(span, frame)).collect();
-    let head = [info(end), tracks(size)].concat();
-    // The index comes first, for players that do not seek to the end. Its length does not depend on
-    // the positions in it.
-    let mut position = head.len() + cues(&vec![(0, 0); clusters.len()]).len();
-    let mut positions = Vec::new();
-    for ((time, _), cluster) in frames.iter().zip(&clusters) {
-        positions.push((*time, position));
-        position += cluster.len();
-    }
-    let segment = [head, cues(&positions), clusters.concat()];
-    [ebml_head(), master(SEGMENT, &segment)].concat()
+    let clusters = frames.iter().zip(spans).map(|((_, frame), span)| cluster(span, frame));
+    let content = [info(end), tracks(size)].into_iter().chain(clusters);
+    [ebml_head(), master(SEGMENT, &content.collect::<Vec<_>>())].concat()
 }
 
 fn ebml_head() -> Vec<u8> {
@@ -110,19 +93,6 @@ fn tracks((width, height): (u32, u32)) -> Vec<u8> {
         master(VIDEO, &size),
     ];
     master(TRACKS, &[master(TRACK_ENTRY, &pictures)])
-}
-
-/// The index: the time and the position of each cluster in the segment.
-fn cues(positions: &[(Milliseconds, usize)]) -> Vec<u8> {
-    let point = |(time, position): &(Milliseconds, usize)| {
-        let place = [
-            unsigned(CUE_TRACK, PICTURES.into()),
-            unsigned(CUE_CLUSTER_POSITION, *position as u64),
-        ];
-        let point = [unsigned(CUE_TIME, (*time).into()), master(CUE_TRACK_POSITIONS, &place)];
-        master(CUE_POINT, &point)
-    };
-    master(CUES, &positions.iter().map(point).collect::<Vec<_>>())
 }
 
 /// A frame with the times from and until which it is shown.

@@ -2,18 +2,12 @@
 
 mod abstracts;
 mod brushes;
-mod city;
-mod colours;
-mod firs;
-mod ground;
-mod hills;
-mod indoors;
-mod night_sky;
+mod land;
+mod places;
 mod setting;
 mod sky;
 mod subjects;
 mod water;
-mod weather;
 
 use image::DynamicImage;
 
@@ -55,7 +49,7 @@ pub(super) fn paint(canvas: &mut Canvas, scene: &Scene, key: &[u8; 32], floor: f
         scenery(canvas, &mut draw, &setting);
     }
     subjects::paint(canvas, &mut draw, &setting);
-    weather::in_front(canvas, &mut draw, &setting);
+    sky::weather(canvas, &mut draw, &setting);
 }
 
 /// Where the torso is in a portrait, down to `floor`.
@@ -76,31 +70,31 @@ pub(super) fn torso(canvas: &Canvas, floor: f32) -> Area {
 
 fn scenery(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
     match setting.terrain {
-        Terrain::Studio => return ground::studio(canvas, setting),
-        Terrain::Room => return indoors::room(canvas, draw, setting),
+        Terrain::Studio => return places::studio(canvas, setting),
+        Terrain::Room => return places::room(canvas, draw, setting),
         Terrain::Table => {
-            indoors::wall(canvas, draw, setting);
-            return indoors::table_top(canvas, draw, setting);
+            places::wall(canvas, draw, setting);
+            return places::table_top(canvas, draw, setting);
         }
-        Terrain::Space => night_sky::space(canvas, draw, setting),
+        Terrain::Space => sky::space(canvas, draw, setting),
         _ => sky::paint(canvas, draw, setting),
     }
-    hills::far(canvas, draw, setting);
+    land::far(canvas, draw, setting);
     match setting.terrain {
-        Terrain::City => city::paint(canvas, draw, setting),
+        Terrain::City => places::city(canvas, draw, setting),
         Terrain::Sea => water::sea(canvas, draw, setting),
-        Terrain::Land | Terrain::Forest => hills::near(canvas, draw, setting),
+        Terrain::Land | Terrain::Forest => land::near(canvas, draw, setting),
         Terrain::Space | Terrain::Studio | Terrain::Table | Terrain::Room => {}
     }
-    weather::between(canvas, setting);
+    sky::fog(canvas, setting);
     if setting.has_lake {
         water::lake(canvas, draw, setting);
     }
     if let Some(bank) = &setting.bank {
-        ground::bank(canvas, draw, setting, bank);
+        land::bank(canvas, draw, setting, bank);
     }
     if setting.has_table {
-        indoors::table_top(canvas, draw, setting);
+        places::table_top(canvas, draw, setting);
     }
 }
 

@@ -1,4 +1,4 @@
-//! Places inside: a table, and a room.
+//! Places that people have made: a city, a studio, a table, and a room.
 
 use super::{
     super::{
@@ -8,14 +8,78 @@ use super::{
         tables::Sight,
     },
     brushes::{glow, shape},
-    setting::Setting,
+    setting::{STREET, Setting},
 };
+
+const TOWERS: [&str; 3] = ["officeblock", "officetower", "officesteps"];
+
+const SIGNS: [u32; 5] = [0xff3fa4, 0x2fe6ff, 0xffd23f, 0x9a5cff, 0x4dff9a];
+
+/// The distances of the rows of towers, from the farthest.
+const ROWS: [f32; 3] = [0.0, 0.5, 1.0];
+
+/// Rows of towers with lit windows, and neon signs.
+pub(super) fn city(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
+    let (short, palette) = (setting.short, &setting.palette);
+    let street = setting.floor * STREET;
+    for depth in ROWS {
+        let foot = setting.skyline + (street - setting.skyline) * (0.3 + 0.7 * depth);
+        let base = mix(setting.ground(depth), palette.near, 0.45);
+        let base = setting.scene.colour_of(Sight::City).map_or(base, |own| mix(base, own, 0.4));
+        let light = Light {
+            ambient: WHITE,
+            has_lamps: palette.is_dusky(),
+            haze: (palette.horizon, 0.55 * (1.0 - depth)),
+        };
+        let mut x = -short * draw.between(0.0, 0.1);
+        while x < setting.width {
+            let tower = TOWERS[draw.next() as usize % TOWERS.len()];
+            let shade = draw.between(0.85, 1.1);
+            let tall = short * draw.between(0.35, 0.6);
+            // The near towers leave the view open in the middle: the street hides their feet.
+            let aside = (x / setting.width - 0.5).abs() * 2.0;
+            let hidden = if depth == 1.0 { tall * 0.65 * (1.0 - aside).max(0.0) } else { 0.0 };
+            let at = (x, foot + hidden);
+            let wide = shape(canvas, tower, base.map(|part| part * shade), at, tall, light);
+            if setting.scene.has(Sight::Neon) && depth > 0.4 && draw.chance(0.75) {
+                let aside = wide * draw.between(-0.3, 0.3);
+                sign(canvas, draw, setting, (x + aside, foot));
+            }
+            x += wide * draw.between(0.9, 1.25);
+        }
+    }
+}
+
+/// A neon sign above the foot of a tower.
+fn sign(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting, (x, foot): (f32, f32)) {
+    let own = setting.scene.colour_of(Sight::Neon);
+    let colour = own.unwrap_or(rgb(SIGNS[draw.next() as usize % SIGNS.len()]));
+    let tall = setting.short * draw.between(0.08, 0.16);
+    let at = (x, foot - setting.short * draw.between(0.02, 0.2));
+    glow(canvas, (x, at.1 - tall / 2.0), tall, colour, 0.55);
+    shape(canvas, "neonsign", colour, at, tall, Light::PLAIN);
+}
 
 /// The colours of walls.
 const WALLS: [u32; 6] = [0xe8dfd0, 0xcfd9d6, 0xd9d3e0, 0xe6d2c4, 0xc9d3c0, 0xd3dbe6];
 
 /// The colours of floors and tables.
 const WOOD: u32 = 0x9c6b43;
+
+/// A plain backdrop that meets the floor without an edge.
+pub(super) fn studio(canvas: &mut Canvas, setting: &Setting) {
+    let colour = setting.scene.colour_of(Sight::Studio).unwrap_or(rgb(0xe6e3de));
+    let wall = setting.palette.time.lit(colour);
+    let (centre, reach) = (setting.width / 2.0, setting.short * 1.1);
+    let floor = setting.skyline;
+    canvas.change(|x, y, _| {
+        let (dx, dy) = ((x as f32 - centre) / reach, (y as f32 - floor * 0.5) / reach);
+        let far = (dx * dx + dy * dy).min(1.0);
+        let base = mix(wall, wall.map(|part| part * 0.9), far);
+        let step = ((y as f32 - floor) / (setting.short * 0.2)).clamp(-1.0, 1.0);
+        mix(base, mix(wall, WHITE, 0.3), 0.25 + 0.25 * step)
+    });
+}
 
 /// The top of a table, from its far edge to the lower edge of the picture.
 pub(super) fn table_top(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
