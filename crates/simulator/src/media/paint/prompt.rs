@@ -91,7 +91,8 @@ fn meaning(text: &str, language: Option<Language>) -> Option<(Meaning, bool)> {
 
 fn known(word: &str, language: Option<Language>) -> Option<Meaning> {
     let meanings = WORDS.get(word)?;
-    let own = meanings.iter().find(|(own, _)| Some(*own) == language);
+    let spoken = language.unwrap_or(Language::English);
+    let own = meanings.iter().find(|(own, _)| *own == spoken);
     // An English word may be a different one in another language.
     let is_possible = |(own, _): &&(Language, Meaning)| {
         language != Some(Language::English) || *own == Language::Japanese

@@ -38,8 +38,8 @@ struct Reader {
     head: Head,
     /// The term before, if it was a noun that is shown.
     last: Option<Last>,
-    /// Whether the next noun is what the subjects before it are on.
-    is_on: bool,
+    /// What the next noun is to the subjects before it.
+    relation: Option<Grammar>,
 }
 
 /// What the next noun will have.
@@ -78,7 +78,7 @@ impl Reader {
                 reader.read_term(&term);
             }
             reader.leave_adjectives();
-            (reader.last, reader.is_on) = (None, false);
+            (reader.last, reader.relation) = (None, None);
             reader.head.is_over |= !reader.head.unknown.is_empty();
         }
         let Self { scene, head, .. } = reader;
@@ -122,20 +122,24 @@ impl Reader {
             Grammar::Not => {
                 self.adjectives = Adjectives { is_negated: true, ..Adjectives::default() };
             }
-            Grammar::On => self.is_on = true,
-            Grammar::Break => self.is_on = false,
+            Grammar::Break => self.relation = None,
             Grammar::Of | Grammar::Article | Grammar::Vague => {
                 self.last = last.filter(|last| last.is_holder);
             }
+            relation => self.relation = Some(relation),
         }
     }
 
     fn noun(&mut self, noun: Meaning, is_plural: bool, last: Option<Last>) {
         let Adjectives { mut colour, count, is_negated, .. } = std::mem::take(&mut self.adjectives);
+        let relation = self.relation.take();
         if is_negated {
             return;
         }
         let Meaning::Shows(shape, _) = noun else {
+            if relation == Some(Grammar::Crossing) {
+                self.scene.cross(noun);
+            }
             return self.scene.add(noun, colour, count.unwrap_or(1));
         };
         // A bowl of soup shows a soup, and a chocolate cake a cake.
@@ -153,10 +157,8 @@ impl Reader {
         }
         let is_attribute = !is_plural && shape.points.worn.is_none();
         self.last = Some(Last { is_attribute, is_holder: shape.points.is_holder });
-        if std::mem::take(&mut self.is_on) && shape.points.seat.is_some() {
-            for subject in self.scene.subjects.iter_mut().take(before) {
-                subject.on = subject.on.or(Some(before));
-            }
+        if let Some(relation) = relation {
+            self.scene.relate(relation);
         }
     }
 
@@ -199,7 +201,10 @@ impl Head {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::{scene::Subject, shapes::Shape},
+        super::{
+            scene::{Place, Subject},
+            shapes::Shape,
+        },
         *,
     };
 
@@ -265,10 +270,27 @@ mod tests {
         check("a chocolate cake", &[("cake", None, 1)]);
         check("a blue bowl of soup", &[("stew", Some(0x2f6fc4), 1)]);
         check("una casa roja", &[("house", Some(0xcf3a2b), 1)]);
-        let scene = read("an astronaut riding a horse");
-        assert_eq!(scene.subjects.first().unwrap().on, Some(1));
-        let scene = read("a cat and a dog on a sofa, a book");
-        assert!(scene.subjects.iter().map(|shown| shown.on).eq([Some(2), Some(2), None, Some(2)]));
-        assert!(scene.has(Sight::Room));
+        let sofa = read("a cat and a dog on a sofa, a book");
+        assert!(sofa.has(Sight::Room));
+        let places = sofa.subjects.iter().map(|shown| shown.place);
+        assert!(places.eq([Place::On(2), Place::On(2), Place::Ground, Place::On(2)]));
+        for (prompt, place) in [
+            ("an astronaut riding a horse", Place::On(1)),
+            ("a cat on a car", Place::On(1)),
+            ("a ship in a bottle", Place::In(1)),
+            ("a woman in a red dress", Place::Ground),
+            ("a man in an armchair", Place::On(1)),
+            ("a dog beside a bicycle", Place::Beside),
+            ("a bridge crossing a river", Place::Across),
+            ("ein Haus neben einem Baum", Place::Beside),
+            ("a fox in a field of flowers", Place::Ground),
+        ] {
+            assert_eq!(read(prompt).subjects.first().unwrap().place, place, "{prompt}");
+        }
+        let balloon = read("a child holding a balloon").subjects.pop().unwrap();
+        assert_eq!(balloon.place, Place::HeldBy(0));
+        // In German, a bad is a bathtub.
+        check("a bad dog", &[("dog", None, 1)]);
+        check("bad dogs", &[("dog", None, SEVERAL)]);
     }
 }

@@ -4,7 +4,7 @@ use super::{
     canvas::{Colour, rgb},
     palette::Time,
     shapes::{Shape, Zone},
-    tables::Sight,
+    tables::{Grammar, Sight},
     vocabulary::Meaning,
 };
 
@@ -42,8 +42,31 @@ pub(super) struct Subject {
     pub(super) shape: &'static Shape,
     pub(super) colour: Colour,
     pub(super) count: usize,
-    /// The subject that it sits, lies or rides on.
-    pub(super) on: Option<usize>,
+    pub(super) place: Place,
+}
+
+/// Where a subject is. The numbers are those of other subjects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Where its shape belongs.
+    Ground,
+    /// On the ground in front, in a row with what it is beside.
+    Beside,
+    /// From one bank of the water to the other.
+    Across,
+    On(usize),
+    In(usize),
+    HeldBy(usize),
+}
+
+impl Place {
+    /// The subject that carries this one.
+    pub(super) fn carrier(self) -> Option<usize> {
+        match self {
+            Self::Ground | Self::Beside | Self::Across => None,
+            Self::On(carrier) | Self::In(carrier) | Self::HeldBy(carrier) => Some(carrier),
+        }
+    }
 }
 
 impl Scene {
@@ -65,15 +88,21 @@ impl Scene {
     /// Whether a subject is cropped by the lower edge.
     pub(super) fn is_bust(&self, subject: &Subject) -> bool {
         match subject.shape.zone {
+            _ if subject.place != Place::Ground => false,
             Zone::Bust => true,
             // With others, people stand behind the lower edge of their shape.
             Zone::Half => {
                 let is_worn = |other: &Subject| other.shape.points.worn.is_some();
-                let others = self.subjects.iter().filter(|other| !is_worn(other));
+                let others = self.standing().filter(|other| !is_worn(other));
                 others.count() == 1 && subject.count == 1
             }
             _ => false,
         }
+    }
+
+    /// The subjects that no other one carries.
+    pub(super) fn standing(&self) -> impl Iterator<Item = &Subject> {
+        self.subjects.iter().filter(|subject| subject.place.carrier().is_none())
     }
 
     /// Whether the prompt names no scenery.
@@ -116,7 +145,7 @@ impl Scene {
     fn show(&mut self, shape: &'static Shape, colour: Colour, count: usize) {
         let is_new = |subject: &Subject| !std::ptr::eq(subject.shape, shape);
         if self.subjects.len() < MAX_SUBJECTS && self.subjects.iter().all(is_new) {
-            self.subjects.push(Subject { shape, colour, count, on: None });
+            self.subjects.push(Subject { shape, colour, count, place: Place::Ground });
         }
     }
 
@@ -135,11 +164,62 @@ impl Scene {
         // It is the main thing, so there is room for it even if there are many others.
         self.subjects.truncate(MAX_SUBJECTS - 1);
         self.show_named(name);
+        // Nothing may cover the label.
+        self.relate(Grammar::Beside);
+    }
+
+    /// Places the subjects that have no place yet by their relation to the last one.
+    pub(super) fn relate(&mut self, relation: Grammar) {
+        let Some((last, before)) = self.subjects.split_last_mut() else { return };
+        let (number, base, count) = (before.len(), last.shape, last.count);
+        let is_small = matches!(base.home, Some(Sight::Studio | Sight::Table));
+        let is_open = base.points.rim.is_some();
+        let is_person = |shape: &Shape| matches!(shape.zone, Zone::Bust | Zone::Half);
+        let free = before.iter_mut().filter(|subject| subject.place == Place::Ground);
+        for subject in free {
+            let fits = is_open || !is_small || !is_person(subject.shape);
+            subject.place = match relation {
+                Grammar::Beside => Place::Beside,
+                Grammar::Crossing if subject.shape.zone == Zone::Air => continue,
+                Grammar::On | Grammar::Crossing if fits => Place::On(number),
+                Grammar::In if base.points.seat.is_some() => Place::On(number),
+                Grammar::In if base.zone == Zone::Back || base.points.worn.is_some() => continue,
+                Grammar::In if fits && count == 1 => Place::In(number),
+                _ => continue,
+            };
+        }
+        let holder = before.iter().rposition(|subject| subject.shape.points.worn.is_none());
+        match (relation, holder) {
+            (Grammar::Beside, Some(_)) => last.place = Place::Beside,
+            (Grammar::Holding, Some(holder)) => last.place = Place::HeldBy(holder),
+            _ => {}
+        }
+    }
+
+    /// Makes the last subject lead over water.
+    pub(super) fn cross(&mut self, scenery: Meaning) {
+        if let Meaning::Scenery(Sight::Lake | Sight::Sea) = scenery
+            && let Some(subject) = self.subjects.last_mut()
+            && subject.shape.zone == Zone::Back
+        {
+            subject.place = Place::Across;
+        }
     }
 
     /// Chooses the place of things that the prompt gives none, and puts small things on furniture.
     pub(super) fn settle(&mut self) {
-        let homes: Vec<_> = self.subjects.iter().map(|subject| subject.shape.home).collect();
+        for subject in &mut self.subjects {
+            // A large face stands nowhere.
+            if subject.shape.zone == Zone::Bust
+                && subject.place != Place::Ground
+                && let Some(person) = Shape::named("person")
+            {
+                let own = subject.shape.drawing().colour == subject.colour;
+                subject.colour = if own { person.drawing().colour } else { subject.colour };
+                subject.shape = person;
+            }
+        }
+        let homes: Vec<_> = self.standing().map(|subject| subject.shape.home).collect();
         // Animals and people are at home everywhere, and in a room if there is furniture.
         let possible = if homes.first() == Some(&None) { &HOMES[..1] } else { &HOMES[..] };
         let is_nowhere = self.sights.iter().all(|(sight, _)| NOWHERE.contains(sight));
@@ -149,12 +229,15 @@ impl Scene {
         }
         let is_furniture = |subject: &Subject| {
             let has_seat = subject.shape.points.seat.is_some();
-            has_seat && subject.shape.home == Some(Sight::Room) && subject.on.is_none()
+            has_seat && subject.shape.home == Some(Sight::Room) && subject.place == Place::Ground
         };
         let furniture = self.subjects.iter().position(is_furniture);
+        let Some(furniture) = furniture else { return };
         for subject in &mut self.subjects {
-            if let Some(Sight::Table | Sight::Studio) = subject.shape.home {
-                subject.on = subject.on.or(furniture);
+            if let (Some(Sight::Table | Sight::Studio), Place::Ground) =
+                (subject.shape.home, subject.place)
+            {
+                subject.place = Place::On(furniture);
             }
         }
     }

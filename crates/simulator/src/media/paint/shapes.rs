@@ -95,6 +95,10 @@ pub(super) struct Points {
     pub(super) seat: Option<(f32, f32)>,
     /// Whether what sits on it is behind it, with a leg on either side.
     pub(super) is_saddle: bool,
+    /// The edge of an opening, out of which looks what is in it.
+    pub(super) rim: Option<(f32, f32)>,
+    /// The middle of what is in it, if that is not its own middle.
+    pub(super) hollow: Option<(f32, f32)>,
     /// How far above the eyes this is worn, in half widths of the head; and how wide it is.
     pub(super) worn: Option<(f32, f32)>,
     /// Whether it holds what is named after it: a bowl of soup.
@@ -110,6 +114,8 @@ impl Points {
             match (name, values.as_slice()) {
                 ("head", &[x, y, half]) => points.head = Some((x, y, half)),
                 ("seat", &[x, y]) => points.seat = Some((x, y)),
+                ("rim", &[x, y]) => points.rim = Some((x, y)),
+                ("hollow", &[x, y]) => points.hollow = Some((x, y)),
                 ("saddle", &[x, y]) => (points.seat, points.is_saddle) = (Some((x, y)), true),
                 ("worn", &[up, wide]) => points.worn = Some((up, wide)),
                 _ => {}

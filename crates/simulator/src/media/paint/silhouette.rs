@@ -4,10 +4,13 @@ use zeno::{Cap, Fill, Join, Mask, Stroke, Style, Transform};
 
 use super::{
     canvas::{Canvas, Colour, WHITE, mix, rgb},
-    scene::Subject,
+    scene::{Place, Subject},
     shapes::{Layer, Shape, Tone, Zone},
 };
 use crate::media::text::PROSE;
+
+/// How much of something is hidden by the rim of what it is in.
+const SUNK: f32 = 0.3;
 
 /// Light falls from above: how much lighter the top of a shape is than its foot.
 const FALL: f32 = 0.16;
@@ -36,6 +39,8 @@ pub(super) struct Silhouette<'a> {
     pub(super) tall: f32,
     pub(super) is_flipped: bool,
     pub(super) light: Light,
+    /// What is below is hidden, by the edge of what it is in.
+    pub(super) rim: f32,
 }
 
 impl Silhouette<'_> {
@@ -47,6 +52,7 @@ impl Silhouette<'_> {
             let colour = self.colour_of(layer.tone);
             let is_lit = matches!(layer.tone, Tone::Lamp) && self.light.has_lamps;
             let place = self.each_pixel(layer, 1.0, |x, y, share| {
+                let share = if y as f32 <= self.rim { share } else { 0.0 };
                 let down = ((y as f32 - top) / self.tall).clamp(0.0, 1.0);
                 let shade = if is_lit { 1.0 } else { 1.0 + FALL * (0.4 - down) };
                 canvas.blend(x, y, colour.map(|part| part * shade), share);
@@ -67,22 +73,62 @@ impl Silhouette<'_> {
         (self.at.0 + across, self.at.1 + (y - 100.0) * scale)
     }
 
-    /// Something on the seat of this, `aside` of its middle from -0.5 to 0.5.
+    /// Something that this carries, `aside` of its middle from -0.5 to 0.5.
     pub(super) fn loaded(&self, subject: &Subject, aside: f32) -> Self {
-        let points = &self.shape.points;
-        let (x, y) = self.place(points.seat.unwrap_or((self.shape.wide() / 2.0, 0.0)));
-        let shape = subject.shape;
-        let size = (shape.height / self.shape.height).clamp(0.3, 1.8);
-        // Riders are taller than they look, because their legs are beside the saddle.
-        let (size, low) = match shape.zone {
-            _ if !points.is_saddle => (size * 0.72, 0.0),
-            Zone::Half => (size * 0.66, 0.04),
-            _ => (size * 0.8, 0.16),
+        let (shape, points) = (subject.shape, &self.shape.points);
+        let (wide, middle) = (self.shape.wide(), self.shape.wide() / 2.0);
+        let tall = self.tall * load_size(self.shape, subject);
+        let across = aside * wide * self.tall / 100.0 * 0.66;
+        let rim = points.rim.map(|rim| self.place(rim));
+        let (x, y) = match (subject.place, points.seat, rim) {
+            (Place::On(_), Some(seat), _) => {
+                let (x, y) = self.place(seat);
+                // Riders are taller than they look, because their legs are beside the saddle.
+                let low = match shape.zone {
+                    _ if !points.is_saddle => 0.0,
+                    Zone::Half => 0.04,
+                    _ => 0.16,
+                };
+                (x, y + tall * low)
+            }
+            (Place::In(_), _, Some((x, y))) => (x, y + tall * SUNK),
+            (Place::In(_), _, None) => {
+                let (x, y) = self.place(points.hollow.unwrap_or((middle, 50.0)));
+                (x, y + tall / 2.0)
+            }
+            (Place::HeldBy(_), ..) => {
+                let is_whole = !matches!(self.shape.zone, Zone::Bust | Zone::Half);
+                let low = self.at.1 - self.tall * if is_whole { 0.4 } else { 0.2 };
+                let is_near = |(_, y): &(f32, f32)| (y - low).abs() < self.tall * 0.04;
+                let hand = self.pixels().into_iter().filter(is_near).map(|(x, _)| x);
+                let aside = tall * shape.wide() / 350.0;
+                (hand.fold(self.at.0, f32::max) + aside, low + tall * 0.3)
+            }
+            _ => {
+                let x = self.at.0 + across;
+                let is_near = |(at, _): &(f32, f32)| (at - x).abs() < self.tall * 0.05;
+                let top = self.pixels().into_iter().filter(is_near).map(|(_, y)| y);
+                (self.at.0, top.fold(self.at.1, f32::min) + tall * 0.03)
+            }
         };
-        let tall = self.tall * size;
-        let across = aside * self.shape.wide() * self.tall / 100.0 * 0.66;
-        let at = (x + across, y + tall * low);
-        Self { shape, colour: subject.colour, at, tall, ..*self }
+        let rim = match (subject.place, rim) {
+            (Place::In(_), Some((_, y))) => y,
+            _ => self.rim,
+        };
+        Self { shape, colour: subject.colour, at: (x + across, y), tall, rim, ..*self }
+    }
+
+    /// The pixels that the shape covers.
+    fn pixels(&self) -> Vec<(f32, f32)> {
+        let mut pixels = Vec::new();
+        for layer in &self.shape.drawing().layers {
+            self.each_pixel(layer, 1.0, |x, y, share| {
+                if share > 0.5 {
+                    pixels.push((x as f32, y as f32));
+                }
+            });
+        }
+        pixels
     }
 
     /// Something that is worn on the head.
@@ -187,6 +233,31 @@ impl Silhouette<'_> {
     }
 }
 
+/// The height of something that a shape carries, relative to that shape.
+fn load_size(carrier: &Shape, load: &Subject) -> f32 {
+    let size = load.shape.height / carrier.height;
+    match (load.place, load.shape.zone) {
+        (Place::In(_), _) if carrier.points.rim.is_some() => size.clamp(0.4, 1.0),
+        (Place::In(_), _) => (0.6 * carrier.wide() / load.shape.wide()).min(0.45),
+        (Place::HeldBy(_), _) => size.clamp(0.5, 1.0) * 0.8,
+        _ if !carrier.points.is_saddle => size.clamp(0.3, 1.8) * 0.72,
+        (_, Zone::Half) => size.clamp(0.3, 1.8) * 0.66,
+        _ => size.clamp(0.3, 1.8) * 0.8,
+    }
+}
+
+/// How much higher a shape is with something that it carries.
+pub(super) fn raised(carrier: &Shape, load: &Subject) -> f32 {
+    let points = &carrier.points;
+    let size = load_size(carrier, load);
+    let top = match (load.place, points.seat, points.rim) {
+        (Place::On(_), seat, _) => seat.map_or(100.0, |(_, y)| 100.0 - y) / 100.0 + size,
+        (Place::In(_), _, Some((_, y))) => (100.0 - y) / 100.0 + size * (1.0 - SUNK),
+        _ => 1.0,
+    };
+    top.max(1.0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -202,6 +273,7 @@ mod tests {
             tall: 40.0,
             is_flipped: false,
             light: Light::PLAIN,
+            rim: f32::MAX,
         }
     }
 
@@ -214,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn hats_are_above_the_eyes_and_riders_above_the_saddle() {
+    fn things_are_where_the_prompt_says() {
         let scene = read("a cat with a hat");
         let (cat, [_, hat]) = (silhouette("cat"), scene.subjects.as_slice()) else {
             panic!("both are shown")
@@ -223,10 +295,23 @@ mod tests {
         let hat = cat.dressed(hat, head, hat.shape.points.worn.unwrap());
         let (eyes, top) = (cat.place((head.0, head.1)).1, cat.at.1 - cat.tall);
         assert!(hat.at.1 < eyes && hat.at.1 > top - 1.0, "{} is not on the head", hat.at.1);
-        let scene = read("a cat riding a horse");
-        let (horse, cat) = (silhouette("horse"), scene.subjects.first().unwrap());
-        let cat = horse.loaded(cat, 0.0);
+        let on = |prompt: &str, carrier: &str| {
+            let scene = read(prompt);
+            let carrier = silhouette(carrier);
+            let load = scene.subjects.iter().find(|shown| shown.place.carrier().is_some());
+            (carrier.loaded(load.unwrap(), 0.0), carrier)
+        };
+        let (cat, horse) = on("a cat riding a horse", "horse");
         let back = horse.at.1 - horse.tall * 0.6;
         assert!((cat.at.1 - back).abs() < horse.tall * 0.2 && cat.tall < horse.tall);
+        let (cat, car) = on("a cat on a car", "car");
+        let roof = car.pixels().iter().map(|(_, y)| *y).fold(f32::MAX, f32::min);
+        assert!((cat.at.1 - roof).abs() < car.tall * 0.1, "{} is not on {roof}", cat.at.1);
+        let (ship, bottle) = on("a ship in a bottle", "champagne");
+        assert!(ship.at.1 < bottle.at.1 && ship.at.1 - ship.tall > bottle.at.1 - bottle.tall);
+        let (rabbit, bucket) = on("a rabbit in a bucket", "bucket");
+        assert!(rabbit.rim < rabbit.at.1 && rabbit.rim > bucket.at.1 - bucket.tall);
+        let (rose, robot) = on("a robot holding a rose", "robot");
+        assert!(rose.at.1 < robot.at.1 && rose.at.1 > robot.at.1 - robot.tall * 0.6);
     }
 }

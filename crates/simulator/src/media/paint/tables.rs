@@ -59,6 +59,14 @@ pub(super) enum Grammar {
     Not,
     /// What comes before sits, lies or rides on the next noun.
     On,
+    /// What comes before is inside the next noun.
+    In,
+    /// What comes before is next to the next noun.
+    Beside,
+    /// What comes before leads over the next noun.
+    Crossing,
+    /// What comes before has the next noun in its hand.
+    Holding,
     /// What comes before may hold the next noun.
     Of,
     /// Ends a noun with its adjectives.

@@ -80,7 +80,7 @@ pub(super) fn rows(canvas: &mut Canvas, draw: &mut Draw, scene: &Scene) {
             let tall = (cell * 0.66).min(cell * 66.0 / shape.wide());
             let at = ((column as f32 - shift) * cell, row as f32 * cell + tall / 2.0);
             let is_flipped = (row + column) % 2 == 1;
-            Silhouette { shape, colour, at, tall, is_flipped, light }.paint(canvas);
+            Silhouette { shape, colour, at, tall, is_flipped, light, rim: f32::MAX }.paint(canvas);
         }
     }
 }

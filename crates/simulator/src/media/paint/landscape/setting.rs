@@ -124,7 +124,7 @@ impl<'a> Setting<'a> {
 }
 
 fn lies(scene: &Scene, zone: Zone) -> bool {
-    scene.subjects.iter().any(|subject| subject.shape.zone == zone)
+    scene.standing().any(|subject| subject.shape.zone == zone)
 }
 
 fn stands(scene: &Scene) -> bool {

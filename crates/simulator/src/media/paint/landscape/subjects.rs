@@ -4,9 +4,9 @@ use super::{
     super::{
         canvas::{Canvas, WHITE, mix, rgb},
         noise::Draw,
-        scene::{Scene, Subject},
+        scene::{Place, Scene, Subject},
         shapes::Zone,
-        silhouette::{Light, Silhouette},
+        silhouette::{Light, Silhouette, raised},
     },
     brushes::{glow, oval},
     setting::{Setting, Terrain},
@@ -25,14 +25,18 @@ pub(super) fn paint(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
     let scene = setting.scene;
     for zone in ZONES {
         let is_here = |(index, subject): &(usize, &Subject)| {
-            zone_of(scene, subject) == zone && subject.on.is_none() && !is_worn(scene, *index)
+            let is_carried = subject.place.carrier().is_some();
+            zone_of(scene, subject) == zone && !is_carried && !is_worn(scene, *index)
         };
         let subjects: Vec<_> = scene.subjects.iter().enumerate().filter(is_here).collect();
         let all: Vec<_> =
             subjects.iter().flat_map(|(index, subject)| vec![*index; subject.count]).collect();
         if let [index] = all.as_slice() {
-            let x = single_spot(draw, setting, zone);
-            let tall = height(setting, &scene.subjects[*index], 1.0);
+            let x = match scene.subjects[*index].place {
+                Place::Across => setting.width / 2.0,
+                _ => single_spot(draw, setting, zone),
+            };
+            let tall = height(setting, *index, 1.0);
             put(canvas, draw, setting, *index, (x, tall));
             continue;
         }
@@ -42,11 +46,13 @@ pub(super) fn paint(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
     }
 }
 
-/// Half a person is a bust if it is alone.
+/// Half a person is a bust if it is alone. What has a place beside others stands with them.
 fn zone_of(scene: &Scene, subject: &Subject) -> Zone {
     match subject.shape.zone {
         Zone::Half if scene.is_bust(subject) => Zone::Bust,
         Zone::Half => Zone::Land,
+        Zone::Back if subject.place == Place::Beside => Zone::Land,
+        Zone::Back if subject.place == Place::Across => Zone::Water,
         zone => zone,
     }
 }
@@ -67,7 +73,7 @@ fn is_worn(scene: &Scene, index: usize) -> bool {
 
 /// The horizontal position of a single thing.
 fn single_spot(draw: &mut Draw, setting: &Setting, zone: Zone) -> f32 {
-    let is_crowded = setting.scene.subjects.iter().any(|subject| subject.shape.zone != zone);
+    let is_crowded = setting.scene.standing().any(|subject| subject.shape.zone != zone);
     let (from, to) = match zone {
         // Beside what is in front.
         Zone::Back if is_crowded => (0.16, 0.26),
@@ -91,7 +97,7 @@ fn spots(draw: &mut Draw, setting: &Setting, all: &[usize]) -> Vec<(usize, f32, 
     let mut spots: Vec<_> = all
         .iter()
         .map(|index| {
-            let tall = height(setting, &setting.scene.subjects[*index], size);
+            let tall = height(setting, *index, size);
             (*index, 0.0, tall * draw.between(0.9, 1.05))
         })
         .collect();
@@ -124,10 +130,17 @@ fn put(
     let x = x.clamp(half.min(setting.width / 2.0), (setting.width - half).max(setting.width / 2.0));
     let has_label = shape.drawing().label.is_some();
     let is_flipped = zone != Zone::Bust && draw.chance(0.5) && !has_label;
-    let foot = foot(canvas, draw, setting, subject, x, tall);
+    let foot = foot(canvas, draw, setting, index, (x, tall));
     let light = light(setting, zone);
-    let silhouette =
-        Silhouette { shape, colour: subject.colour, at: (x, foot), tall, is_flipped, light };
+    let silhouette = Silhouette {
+        shape,
+        colour: subject.colour,
+        at: (x, foot),
+        tall,
+        is_flipped,
+        light,
+        rim: f32::MAX,
+    };
     match zone {
         Zone::Air if setting.is_inside() => {}
         Zone::Land | Zone::Back => shadow(canvas, setting, &silhouette),
@@ -140,20 +153,21 @@ fn put(
 /// Paints a thing with what is on it, and with what it wears.
 fn paint_with_load(canvas: &mut Canvas, setting: &Setting, index: usize, silhouette: &Silhouette) {
     let scene = setting.scene;
-    let is_on = |(_, subject): &(usize, &Subject)| subject.on == Some(index);
-    let loads = scene.subjects.iter().enumerate().filter(is_on);
-    let loads: Vec<_> = loads.flat_map(|(load, subject)| vec![load; subject.count]).collect();
     let points = &silhouette.shape.points;
-    let paint_loads = |canvas: &mut Canvas| {
+    let paint_loads = |canvas: &mut Canvas, are_behind: bool| {
+        let is_here = |(_, subject): &(usize, &Subject)| {
+            let is_behind = points.is_saddle && subject.place == Place::On(index);
+            subject.place.carrier() == Some(index) && is_behind == are_behind
+        };
+        let loads = scene.subjects.iter().enumerate().filter(is_here);
+        let loads: Vec<_> = loads.flat_map(|(load, subject)| vec![load; subject.count]).collect();
         for (number, load) in loads.iter().enumerate() {
             let aside = (number as f32 + 0.5) / loads.len() as f32 - 0.5;
             let loaded = silhouette.loaded(&scene.subjects[*load], aside);
             paint_with_load(canvas, setting, *load, &loaded);
         }
     };
-    if points.is_saddle {
-        paint_loads(canvas);
-    }
+    paint_loads(canvas, true);
     for (lamp, reach) in silhouette.paint(canvas) {
         if silhouette.light.has_lamps {
             glow(canvas, lamp, reach, rgb(0xffc86a), 0.3);
@@ -162,9 +176,7 @@ fn paint_with_load(canvas: &mut Canvas, setting: &Setting, index: usize, silhoue
     if let Some(text) = &scene.label {
         silhouette.write(canvas, text);
     }
-    if !points.is_saddle {
-        paint_loads(canvas);
-    }
+    paint_loads(canvas, false);
     if wearer(scene) == Some(index) {
         let wide = silhouette.shape.wide();
         let head = points.head.unwrap_or((HEAD.0 * wide, HEAD.1, HEAD.2 * wide));
@@ -177,8 +189,13 @@ fn paint_with_load(canvas: &mut Canvas, setting: &Setting, index: usize, silhoue
 }
 
 /// The height of a thing that has `size` of its usual size.
-fn height(setting: &Setting, subject: &Subject, size: f32) -> f32 {
+fn height(setting: &Setting, index: usize, size: f32) -> f32 {
+    let subjects = &setting.scene.subjects;
+    let subject = &subjects[index];
     let shape = subject.shape;
+    if subject.place == Place::Across {
+        return (setting.width * 0.92 / shape.wide() * 100.0).min(setting.floor * 0.7);
+    }
     match zone_of(setting.scene, subject) {
         Zone::Bust if shape.zone == Zone::Half => {
             return (setting.floor * 0.86).min(setting.width * 0.9 / shape.wide() * 100.0);
@@ -191,8 +208,15 @@ fn height(setting: &Setting, subject: &Subject, size: f32) -> f32 {
         _ => {}
     }
     let scale = setting.terrain.scale();
-    let most = (setting.floor * 0.8).min(setting.width * 0.9 / shape.wide() * 100.0);
+    let most = (setting.floor * 0.8 / stack(setting.scene, index))
+        .min(setting.width * 0.9 / shape.wide() * 100.0);
     (setting.short * shape.height * size * scale).min(most)
+}
+
+/// How much higher a thing is with what it carries.
+fn stack(scene: &Scene, index: usize) -> f32 {
+    let loads = scene.subjects.iter().filter(|load| load.place.carrier() == Some(index));
+    loads.map(|load| raised(scene.subjects[index].shape, load)).fold(1.0, f32::max)
 }
 
 fn light(setting: &Setting, zone: Zone) -> Light {
@@ -222,12 +246,13 @@ fn foot(
     canvas: &Canvas,
     draw: &mut Draw,
     setting: &Setting,
-    subject: &Subject,
-    x: f32,
-    tall: f32,
+    index: usize,
+    (x, tall): (f32, f32),
 ) -> f32 {
     let (floor, short) = (setting.floor, setting.short);
-    let stands = |low: f32| ((floor + tall) * 0.5).min(floor * 0.95).max(low);
+    let subject = &setting.scene.subjects[index];
+    let whole = tall * stack(setting.scene, index);
+    let stands = |low: f32| ((floor + whole) * 0.5).min(floor * 0.95).max(low);
     match zone_of(setting.scene, subject) {
         // The shape ends at the lower edge.
         Zone::Bust if subject.shape.zone == Zone::Half => {
