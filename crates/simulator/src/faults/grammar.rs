@@ -118,7 +118,7 @@ impl FaultSpec {
         let (name, place) =
             rest.split_once('@').map_or((rest, None), |(name, place)| (name, Some(place)));
         let known = KnownFault::named(name).ok_or("unknown fault")?;
-        let effect = (known.read)(value)?;
+        let effect = known.effect_of(value)?;
         let place = match place {
             None => None,
             Some(place) => Some(FaultPlace::named(place).ok_or("unknown place")?),

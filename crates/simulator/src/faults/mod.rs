@@ -157,7 +157,7 @@ impl Faults {
 
     /// All faults that can be requested.
     pub fn known() -> &'static [KnownFault] {
-        table::KNOWN
+        &table::KNOWN
     }
 
     /// The active rules, in the order in which they were added.

@@ -1,7 +1,7 @@
-//! The table of all faults, one row each. The notation, the page and the documentation have their
-//! names, places, values and effects from it.
+//! The faults: the table of the documentation, from which the notation and the page have their names,
+//! places, values and effects, and what each one does.
 
-use std::{fmt, ops::Range, str::FromStr, time::Duration};
+use std::{fmt, ops::Range, str::FromStr, sync::LazyLock, time::Duration};
 
 use axum::http::{StatusCode, Uri};
 use serde::{Deserialize, Serialize};
@@ -65,240 +65,89 @@ pub struct KnownFault {
     pub value: &'static str,
     /// What happens.
     pub effect: &'static str,
-    /// Makes the effect from the value.
-    #[serde(skip)]
-    pub(super) read: fn(Option<&str>) -> Result<Effect, &'static str>,
 }
 
 impl KnownFault {
     pub(super) fn named(name: &str) -> Option<&'static Self> {
         KNOWN.iter().find(|known| known.name == name)
     }
+
+    /// A row of the table.
+    fn read(row: &'static str) -> Option<Self> {
+        let mut cells = row.trim_matches('|').split('|').map(str::trim);
+        let name = cells.next()?.trim_matches('`');
+        let places: Vec<_> = cells.next()?.split(", ").filter_map(FaultPlace::named).collect();
+        Some(Self { name, places: places.leak(), value: cells.next()?, effect: cells.next()? })
+    }
+
+    /// What it does with this value.
+    pub(super) fn effect_of(&self, value: Option<&str>) -> Result<Effect, &'static str> {
+        if let Some((_, effect)) = WITHOUT_VALUE.iter().find(|(name, _)| *name == self.name) {
+            let refusal = value.map(|_| "this fault does not take a value");
+            return refusal.map_or_else(|| Ok(effect.clone()), Err);
+        }
+        let with_value = WITH_VALUE.iter().find(|(name, _)| *name == self.name);
+        with_value.map_or(Err("unknown fault"), |(_, read)| read(value))
+    }
 }
 
-const REQUESTS: &[FaultPlace] = &[Submission, Poll, Delivery];
+/// All faults, in the order of the table.
+pub(super) static KNOWN: LazyLock<Vec<KnownFault>> = LazyLock::new(|| {
+    include_str!("table.md").lines().skip(2).filter_map(KnownFault::read).collect()
+});
 
 const UNCHANGED: WebhookFaults =
     WebhookFaults { duplicate: false, late: Duration::ZERO, out_of_order: false, forged: false };
 
-/// All faults.
-pub(super) const KNOWN: &[KnownFault] = &[
-    KnownFault {
-        name: "error-before",
-        places: REQUESTS,
-        value: "500 (default) to 599",
-        effect: "this status code; nothing is done",
-        read: |value| Ok(Effect::Instead(FalseResponse::Error(status(value)?))),
-    },
-    KnownFault {
-        name: "outage",
-        places: REQUESTS,
-        value: "from and until, in seconds since the start of the simulator; 0..60",
-        effect: "500 between these times of the simulator's clock; nothing is done",
-        read: |value| Ok(Effect::Outage(period(value, 0..60)?)),
-    },
-    KnownFault {
-        name: "error-after",
-        places: &[Submission],
-        value: "500 (default) to 599",
-        effect: "accepts and charges, then this status code",
-        read: |value| Ok(Effect::AfterAcceptance(FalseResponse::Error(status(value)?))),
-    },
-    KnownFault {
-        name: "html-502",
-        places: REQUESTS,
-        value: "",
-        effect: "502 and a proxy's HTML page; nothing is done",
-        read: |value| no_value(value, Effect::Instead(FalseResponse::ProxyPage)),
-    },
-    KnownFault {
-        name: "rate-limited",
-        places: REQUESTS,
-        value: "seconds to wait; 1",
-        effect: "429 and `Retry-After`; nothing is done",
-        read: |value| Ok(Effect::Instead(FalseResponse::RateLimited(whole_seconds(value, 1)?))),
-    },
-    KnownFault {
-        name: "reset",
-        places: REQUESTS,
-        value: "`before` (default) or `after`, for a submission only",
-        effect: concat!(
-            "resets the connection: before or after acceptance, instead of a poll's response, or ",
-            "in the middle of a delivery"
-        ),
-        read: |value| match value {
-            None | Some("before") => Ok(Effect::Instead(FalseResponse::Cut(Cut::Reset))),
-            Some("after") => Ok(Effect::AfterAcceptance(FalseResponse::Cut(Cut::Reset))),
-            Some(_) => Err("expected `before` or `after`"),
-        },
-    },
-    KnownFault {
-        name: "reply-lost",
-        places: &[Submission],
-        value: "",
-        effect: "accepts and charges, then closes the connection",
-        read: |value| no_value(value, Effect::AfterAcceptance(FalseResponse::Cut(Cut::Close))),
-    },
-    KnownFault {
-        name: "foreign-polling-host",
-        places: &[Submission],
-        value: "host, optionally with a port; 127.0.0.2:9",
-        effect: "accepts, but `polling_url` has this host, which is not the simulator",
-        read: |value| Ok(Effect::PollingHost(host(value, "127.0.0.2:9")?)),
-    },
-    KnownFault {
-        name: "slow-headers",
-        places: REQUESTS,
-        value: "seconds; 5",
-        effect: "processes the request at once, responds after this time",
-        read: |value| Ok(Effect::SlowHeaders(seconds(value, 5)?)),
-    },
-    KnownFault {
-        name: "slow-body",
-        places: REQUESTS,
-        value: "seconds; 5",
-        effect: "sends the headers at once, the body after this time",
-        read: |value| Ok(Effect::SlowBody(seconds(value, 5)?)),
-    },
-    KnownFault {
-        name: "idle-close",
-        places: REQUESTS,
-        value: "seconds in real time; 0",
-        effect: "closes the connection once it has been idle for this time after the response",
-        read: |value| Ok(Effect::IdleClose(seconds(value, 0)?)),
-    },
-    KnownFault {
-        name: "clock-skew",
-        places: REQUESTS,
-        value: "seconds, negative for an earlier time; 3600",
-        effect: "the `Date` of the response is this much later than the simulator's clock",
-        read: |value| Ok(Effect::ClockSkew(skew(value)?)),
-    },
-    KnownFault {
-        name: "unknown-status",
-        places: &[Poll],
-        value: "",
-        effect: "a status that no client knows",
-        read: |value| no_value(value, Effect::Status(FalseStatus::Unknown)),
-    },
-    KnownFault {
-        name: "spurious-not-found",
-        places: &[Poll],
-        value: "",
-        effect: "`Task not found` although the task exists",
-        read: |value| no_value(value, Effect::Status(FalseStatus::NotFound)),
-    },
-    KnownFault {
-        name: "spurious-forbidden",
-        places: &[Poll],
-        value: "",
-        effect: "403 although the key is valid",
-        read: |value| {
-            let forbidden = FalseResponse::Error(StatusCode::FORBIDDEN);
-            no_value(value, Effect::Instead(forbidden))
-        },
-    },
-    KnownFault {
-        name: "stale-status",
-        places: &[Poll],
-        value: "",
-        effect: "the first status of a task, whatever its status is now",
-        read: |value| no_value(value, Effect::Status(FalseStatus::Stale)),
-    },
-    KnownFault {
-        name: "truncated",
-        places: &[Delivery],
-        value: "",
-        effect: "half of the announced bytes, then closes the connection",
-        read: |value| no_value(value, Effect::CutShort(Cut::Close)),
-    },
-    KnownFault {
-        name: "damaged",
-        places: &[Delivery],
-        value: "",
-        effect: "half of the file as if it were the whole one; with `:always`, it stays damaged",
-        read: |value| no_value(value, Effect::File(FalseFile::Half)),
-    },
-    KnownFault {
-        name: "empty",
-        places: &[Delivery],
-        value: "",
-        effect: "an empty body with the announced media type",
-        read: |value| no_value(value, Effect::File(FalseFile::Empty)),
-    },
-    KnownFault {
-        name: "html",
-        places: &[Delivery],
-        value: "",
-        effect: "an HTML page with status code 200",
-        read: |value| no_value(value, Effect::File(FalseFile::Page)),
-    },
-    KnownFault {
-        name: "wrong-kind",
-        places: &[Delivery],
-        value: "`picture` (default) or `text`",
-        effect: "a picture of another format, or text, with the announced media type",
-        read: |value| match value {
-            None | Some("picture") => Ok(Effect::File(FalseFile::OtherFormat)),
-            Some("text") => Ok(Effect::File(FalseFile::Text)),
-            Some(_) => Err("expected `picture` or `text`"),
-        },
-    },
-    KnownFault {
-        name: "wrong-size",
-        places: &[Delivery],
-        value: "",
-        effect: "a picture of 64 x 80 pixels",
-        read: |value| no_value(value, Effect::File(FalseFile::OtherSize)),
-    },
-    KnownFault {
-        name: "early-expiry",
-        places: &[Delivery],
-        value: "",
-        effect: "the delivery URL has expired although it is valid",
-        read: |value| no_value(value, Effect::File(FalseFile::Expired)),
-    },
-    KnownFault {
-        name: "webhook-duplicate",
-        places: &[Webhook],
-        value: "",
-        effect: "sends the webhook twice",
-        read: |value| {
-            no_value(value, Effect::Webhook(WebhookFaults { duplicate: true, ..UNCHANGED }))
-        },
-    },
-    KnownFault {
-        name: "webhook-late",
-        places: &[Webhook],
-        value: "seconds; 60",
-        effect: "sends the webhook after this time",
-        read: |value| {
-            let late = seconds(value, 60)?;
-            Ok(Effect::Webhook(WebhookFaults { late, ..UNCHANGED }))
-        },
-    },
-    KnownFault {
-        name: "webhook-out-of-order",
-        places: &[Webhook],
-        value: "",
-        effect: "sends the webhook after that of a later task",
-        read: |value| {
-            no_value(value, Effect::Webhook(WebhookFaults { out_of_order: true, ..UNCHANGED }))
-        },
-    },
-    KnownFault {
-        name: "webhook-forged",
-        places: &[Webhook],
-        value: "",
-        effect: "also sends a forged webhook with an invalid signature",
-        read: |value| no_value(value, Effect::Webhook(WebhookFaults { forged: true, ..UNCHANGED })),
-    },
+/// The effects of faults that take no value.
+static WITHOUT_VALUE: [(&str, Effect); 15] = [
+    ("html-502", Effect::Instead(FalseResponse::ProxyPage)),
+    ("reply-lost", Effect::AfterAcceptance(FalseResponse::Cut(Cut::Close))),
+    ("unknown-status", Effect::Status(FalseStatus::Unknown)),
+    ("spurious-not-found", Effect::Status(FalseStatus::NotFound)),
+    ("spurious-forbidden", Effect::Instead(FalseResponse::Error(StatusCode::FORBIDDEN))),
+    ("stale-status", Effect::Status(FalseStatus::Stale)),
+    ("truncated", Effect::CutShort(Cut::Close)),
+    ("damaged", Effect::File(FalseFile::Half)),
+    ("empty", Effect::File(FalseFile::Empty)),
+    ("html", Effect::File(FalseFile::Page)),
+    ("wrong-size", Effect::File(FalseFile::OtherSize)),
+    ("early-expiry", Effect::File(FalseFile::Expired)),
+    ("webhook-duplicate", Effect::Webhook(WebhookFaults { duplicate: true, ..UNCHANGED })),
+    ("webhook-out-of-order", Effect::Webhook(WebhookFaults { out_of_order: true, ..UNCHANGED })),
+    ("webhook-forged", Effect::Webhook(WebhookFaults { forged: true, ..UNCHANGED })),
 ];
 
-/// The effect of a fault that takes no value.
-fn no_value(value: Option<&str>, effect: Effect) -> Result<Effect, &'static str> {
-    if value.is_some() { Err("this fault does not take a value") } else { Ok(effect) }
-}
+/// Makes an effect from a value.
+type Reader = fn(Option<&str>) -> Result<Effect, &'static str>;
+
+/// The effects of faults that take a value.
+const WITH_VALUE: [(&str, Reader); 12] = [
+    ("error-before", |value| Ok(Effect::Instead(FalseResponse::Error(status(value)?)))),
+    ("outage", |value| Ok(Effect::Outage(period(value, 0..60)?))),
+    ("error-after", |value| Ok(Effect::AfterAcceptance(FalseResponse::Error(status(value)?)))),
+    ("rate-limited", |value| {
+        Ok(Effect::Instead(FalseResponse::RateLimited(whole_seconds(value, 1)?)))
+    }),
+    ("reset", |value| match value {
+        None | Some("before") => Ok(Effect::Instead(FalseResponse::Cut(Cut::Reset))),
+        Some("after") => Ok(Effect::AfterAcceptance(FalseResponse::Cut(Cut::Reset))),
+        Some(_) => Err("expected `before` or `after`"),
+    }),
+    ("foreign-polling-host", |value| Ok(Effect::PollingHost(host(value, "127.0.0.2:9")?))),
+    ("slow-headers", |value| Ok(Effect::SlowHeaders(seconds(value, 5)?))),
+    ("slow-body", |value| Ok(Effect::SlowBody(seconds(value, 5)?))),
+    ("idle-close", |value| Ok(Effect::IdleClose(seconds(value, 0)?))),
+    ("clock-skew", |value| Ok(Effect::ClockSkew(skew(value)?))),
+    ("wrong-kind", |value| match value {
+        None | Some("picture") => Ok(Effect::File(FalseFile::OtherFormat)),
+        Some("text") => Ok(Effect::File(FalseFile::Text)),
+        Some(_) => Err("expected `picture` or `text`"),
+    }),
+    ("webhook-late", |value| {
+        Ok(Effect::Webhook(WebhookFaults { late: seconds(value, 60)?, ..UNCHANGED }))
+    }),
+];
 
 fn status(value: Option<&str>) -> Result<StatusCode, &'static str> {
     let status = parsed(value, StatusCode::INTERNAL_SERVER_ERROR, StatusCode::is_server_error);

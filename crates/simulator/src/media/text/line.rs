@@ -3,14 +3,14 @@
 use ab_glyph::{Font as _, FontRef, GlyphId};
 use unicode_bidi::BidiInfo;
 
-use super::{Face, code_point, scale};
+use super::{BOX, Face, scale};
 
 /// A part of a line.
 pub(super) enum Mark<'a> {
     /// A glyph, and its distance to the right of its place and above it.
     Glyph(&'a FontRef<'static>, GlyphId, (f32, f32)),
     /// A character that no font has.
-    Missing(char),
+    Missing,
 }
 
 #[derive(Default)]
@@ -50,9 +50,7 @@ impl<'a> Line<'a> {
                     let advance = font.h_advance_unscaled(id) * scale(font, size);
                     self.add(Mark::Glyph(font, id, (0.0, 0.0)), advance);
                 }
-                None => {
-                    self.add(Mark::Missing(character), code_point::width(character, size));
-                }
+                None => self.add(Mark::Missing, size * BOX),
             }
         }
     }

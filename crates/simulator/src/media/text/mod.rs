@@ -1,6 +1,5 @@
 //! Text in many scripts: its width, its lines, and its pixels.
 
-mod code_point;
 mod fonts;
 mod line;
 mod shaped;
@@ -11,6 +10,9 @@ use ab_glyph::{Font as _, FontRef, Glyph, PxScale, point};
 use epaint_default_fonts::{HACK_REGULAR, NOTO_EMOJI_REGULAR, UBUNTU_LIGHT};
 
 use self::line::{Line, Mark};
+
+/// The width of the box for a character that no font has, relative to the text.
+const BOX: f32 = 0.6;
 
 /// A typeface with fallback fonts.
 pub(super) struct Face(Vec<FontRef<'static>>);
@@ -108,8 +110,12 @@ impl Face {
                         dot(left + i64::from(dx), top + i64::from(dy), share);
                     });
                 }
-                Mark::Missing(character) => {
-                    code_point::draw(character, size, (x + at, baseline), dot);
+                Mark::Missing => {
+                    let (left, right) = ((x + at) as i64, (x + at + size * BOX * 0.9) as i64);
+                    let (upper, lower) = ((baseline - size * 0.74) as i64, baseline as i64);
+                    let level = (left..=right).flat_map(|x| [(x, upper), (x, lower)]);
+                    let upright = (upper + 1..lower).flat_map(|y| [(left, y), (right, y)]);
+                    level.chain(upright).for_each(|(x, y)| dot(x, y, 0.6));
                 }
             }
         }
@@ -189,13 +195,11 @@ mod tests {
     }
 
     #[test]
-    fn a_character_without_a_glyph_is_shown_by_its_code_point() {
-        let mut dots = 0;
-        PROSE.ink("\u{0e01}", 40.0, (0.0, 40.0), &mut |_, _, _| dots += 1);
-        let mut other = 0;
-        PROSE
-            .ink("\u{0e8a}", 40.0, (0.0, 40.0), &mut |_, _, share| other += u32::from(share > 0.1));
-        assert!(dots > 100 && other > 100);
+    fn a_character_without_a_glyph_is_a_box() {
+        let mut dots = Vec::new();
+        PROSE.ink("\u{0e01}", 40.0, (0.0, 40.0), &mut |x, y, _| dots.push((x, y)));
+        let (right, lower) = *dots.iter().max().unwrap();
+        assert!(right < 24 && lower == 40 && dots.len() > 80, "{dots:?}");
         assert_eq!(PROSE.width("\u{fe0f}\u{200d}", 20.0), 0.0, "these are invisible");
     }
 }
