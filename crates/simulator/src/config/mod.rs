@@ -4,7 +4,10 @@ mod check;
 
 use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, str::FromStr, time::Duration};
 
-use serde::Deserialize;
+use serde::{
+    Deserialize,
+    de::{IntoDeserializer as _, value},
+};
 use url::Url;
 
 use crate::{
@@ -297,12 +300,8 @@ impl FromStr for FetchImages {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text {
-            "never" => Ok(Self::Never),
-            "loopback" => Ok(Self::Loopback),
-            "any" => Ok(Self::Any),
-            _ => Err("expected `never`, `loopback` or `any`"),
-        }
+        let read = Self::deserialize(text.into_deserializer());
+        read.map_err(|_: value::Error| "expected `never`, `loopback` or `any`")
     }
 }
 

@@ -43,9 +43,11 @@ pub(super) struct Subject {
     pub(super) colour: Colour,
     pub(super) count: usize,
     pub(super) place: Place,
+    /// The number of the subject that carries it.
+    pub(super) carrier: Option<usize>,
 }
 
-/// Where a subject is. The numbers are those of other subjects.
+/// Where a subject is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     /// Where its shape belongs.
@@ -54,19 +56,11 @@ pub(super) enum Place {
     Beside,
     /// From one bank of the water to the other.
     Across,
-    On(usize),
-    In(usize),
-    HeldBy(usize),
-}
-
-impl Place {
-    /// The subject that carries this one.
-    pub(super) fn carrier(self) -> Option<usize> {
-        match self {
-            Self::Ground | Self::Beside | Self::Across => None,
-            Self::On(carrier) | Self::In(carrier) | Self::HeldBy(carrier) => Some(carrier),
-        }
-    }
+    /// On, in or held by its carrier, or worn by it.
+    On,
+    In,
+    Held,
+    Worn,
 }
 
 impl Scene {
@@ -91,18 +85,14 @@ impl Scene {
             _ if subject.place != Place::Ground => false,
             Zone::Bust => true,
             // With others, people stand behind the lower edge of their shape.
-            Zone::Half => {
-                let is_worn = |other: &Subject| other.shape.points.worn.is_some();
-                let others = self.standing().filter(|other| !is_worn(other));
-                others.count() == 1 && subject.count == 1
-            }
+            Zone::Half => self.standing().count() == 1 && subject.count == 1,
             _ => false,
         }
     }
 
     /// The subjects that no other one carries.
     pub(super) fn standing(&self) -> impl Iterator<Item = &Subject> {
-        self.subjects.iter().filter(|subject| subject.place.carrier().is_none())
+        self.subjects.iter().filter(|subject| subject.carrier.is_none())
     }
 
     /// Whether the prompt names no scenery.
@@ -145,7 +135,13 @@ impl Scene {
     fn show(&mut self, shape: &'static Shape, colour: Colour, count: usize) {
         let is_new = |subject: &Subject| !std::ptr::eq(subject.shape, shape);
         if self.subjects.len() < MAX_SUBJECTS && self.subjects.iter().all(is_new) {
-            self.subjects.push(Subject { shape, colour, count, place: Place::Ground });
+            self.subjects.push(Subject {
+                shape,
+                colour,
+                count,
+                place: Place::Ground,
+                carrier: None,
+            });
         }
     }
 
@@ -181,18 +177,37 @@ impl Scene {
             subject.place = match relation {
                 Grammar::Beside => Place::Beside,
                 Grammar::Crossing if subject.shape.zone == Zone::Air => continue,
-                Grammar::On | Grammar::Crossing if fits => Place::On(number),
-                Grammar::In if base.points.seat.is_some() => Place::On(number),
+                Grammar::On | Grammar::Crossing if fits => Place::On,
+                Grammar::In if base.points.seat.is_some() => Place::On,
                 Grammar::In if base.zone == Zone::Back || base.points.worn.is_some() => continue,
-                Grammar::In if fits && count == 1 => Place::In(number),
+                Grammar::In if fits && count == 1 => Place::In,
                 _ => continue,
             };
+            subject.carrier = (relation != Grammar::Beside).then_some(number);
         }
-        let holder = before.iter().rposition(|subject| subject.shape.points.worn.is_none());
-        match (relation, holder) {
+        match (relation, before.iter().rposition(|subject| subject.shape.points.worn.is_none())) {
             (Grammar::Beside, Some(_)) => last.place = Place::Beside,
-            (Grammar::Holding, Some(holder)) => last.place = Place::HeldBy(holder),
+            (Grammar::Holding, holder @ Some(_)) => {
+                (last.place, last.carrier) = (Place::Held, holder);
+            }
             _ => {}
+        }
+    }
+
+    /// Hats and glasses are worn: by the first with a known head, or else the first living thing.
+    fn dress(&mut self) {
+        let subjects = &self.subjects;
+        let is_alive =
+            |subject: &Subject| subject.shape.home.is_none() && subject.shape.zone != Zone::Back;
+        let known = subjects.iter().position(|subject| subject.shape.points.head.is_some());
+        let Some(wearer) = known.or_else(|| subjects.iter().position(is_alive)) else { return };
+        for number in 0..self.subjects.len() {
+            let has_load = self.subjects.iter().any(|subject| subject.carrier == Some(number));
+            let subject = &mut self.subjects[number];
+            let is_free = number != wearer && !has_load && subject.place != Place::Held;
+            if is_free && subject.shape.points.worn.is_some() {
+                (subject.place, subject.carrier) = (Place::Worn, Some(wearer));
+            }
         }
     }
 
@@ -208,6 +223,7 @@ impl Scene {
 
     /// Chooses the place of things that the prompt gives none, and puts small things on furniture.
     pub(super) fn settle(&mut self) {
+        self.dress();
         for subject in &mut self.subjects {
             // A large face stands nowhere.
             if subject.shape.zone == Zone::Bust
@@ -232,12 +248,9 @@ impl Scene {
             has_seat && subject.shape.home == Some(Sight::Room) && subject.place == Place::Ground
         };
         let furniture = self.subjects.iter().position(is_furniture);
-        let Some(furniture) = furniture else { return };
-        for subject in &mut self.subjects {
-            if let (Some(Sight::Table | Sight::Studio), Place::Ground) =
-                (subject.shape.home, subject.place)
-            {
-                subject.place = Place::On(furniture);
+        for subject in self.subjects.iter_mut().filter(|subject| subject.place == Place::Ground) {
+            if let (Some(Sight::Table | Sight::Studio), Some(_)) = (subject.shape.home, furniture) {
+                (subject.place, subject.carrier) = (Place::On, furniture);
             }
         }
     }

@@ -141,6 +141,11 @@ impl Shape {
         self.drawing.get_or_init(|| Drawing::read(self.svg).unwrap_or_default())
     }
 
+    /// The middle of its head between the eyes, and half the width of it.
+    pub(super) fn head(&self) -> (f32, f32, f32) {
+        self.points.head.unwrap_or((self.wide() * 0.5, 24.0, self.wide() * 0.24))
+    }
+
     /// The width of the box, which is 100 units high.
     pub(super) fn wide(&self) -> f32 {
         self.drawing().wide

@@ -9,9 +9,6 @@ use super::{
 };
 use crate::media::text::PROSE;
 
-/// How much of something is hidden by the rim of what it is in.
-const SUNK: f32 = 0.3;
-
 /// Light falls from above: how much lighter the top of a shape is than its foot.
 const FALL: f32 = 0.16;
 
@@ -43,7 +40,12 @@ pub(super) struct Silhouette<'a> {
     pub(super) rim: f32,
 }
 
-impl Silhouette<'_> {
+impl<'a> Silhouette<'a> {
+    /// By day, and with nothing around it.
+    pub(super) fn new(shape: &'a Shape, colour: Colour, at: (f32, f32), tall: f32) -> Self {
+        Self { shape, colour, at, tall, is_flipped: false, light: Light::PLAIN, rim: f32::MAX }
+    }
+
     /// Paints the shape. Returns the centres of its lit lamps, and how far they shine.
     pub(super) fn paint(&self, canvas: &mut Canvas) -> Vec<((f32, f32), f32)> {
         let mut lamps = Vec::new();
@@ -75,13 +77,15 @@ impl Silhouette<'_> {
 
     /// Something that this carries, `aside` of its middle from -0.5 to 0.5.
     pub(super) fn loaded(&self, subject: &Subject, aside: f32) -> Self {
-        let (shape, points) = (subject.shape, &self.shape.points);
-        let (wide, middle) = (self.shape.wide(), self.shape.wide() / 2.0);
+        let (shape, points, wide) = (subject.shape, &self.shape.points, self.shape.wide());
         let tall = self.tall * load_size(self.shape, subject);
-        let across = aside * wide * self.tall / 100.0 * 0.66;
-        let rim = points.rim.map(|rim| self.place(rim));
-        let (x, y) = match (subject.place, points.seat, rim) {
-            (Place::On(_), Some(seat), _) => {
+        let across = match subject.place {
+            Place::Held | Place::Worn => 0.0,
+            _ => aside * wide * self.tall / 100.0 * 0.66,
+        };
+        let (mut rim, mut is_flipped) = (self.rim, self.is_flipped);
+        let (x, y) = match (subject.place, points.seat, points.rim) {
+            (Place::On, Some(seat), _) => {
                 let (x, y) = self.place(seat);
                 // Riders are taller than they look, because their legs are beside the saddle.
                 let low = match shape.zone {
@@ -91,18 +95,30 @@ impl Silhouette<'_> {
                 };
                 (x, y + tall * low)
             }
-            (Place::In(_), _, Some((x, y))) => (x, y + tall * SUNK),
-            (Place::In(_), _, None) => {
-                let (x, y) = self.place(points.hollow.unwrap_or((middle, 50.0)));
+            (Place::In, _, Some(opening)) => {
+                let (x, y) = self.place(opening);
+                rim = y;
+                (x, y + tall * 0.3)
+            }
+            (Place::In, _, None) => {
+                let (x, y) = self.place(points.hollow.unwrap_or((wide / 2.0, 50.0)));
                 (x, y + tall / 2.0)
             }
-            (Place::HeldBy(_), ..) => {
+            (Place::Held, ..) => {
                 let is_whole = !matches!(self.shape.zone, Zone::Bust | Zone::Half);
                 let low = self.at.1 - self.tall * if is_whole { 0.4 } else { 0.2 };
                 let is_near = |(_, y): &(f32, f32)| (y - low).abs() < self.tall * 0.04;
                 let hand = self.pixels().into_iter().filter(is_near).map(|(x, _)| x);
-                let aside = tall * shape.wide() / 350.0;
+                let aside = if is_whole { tall * shape.wide() / 350.0 } else { 0.0 };
                 (hand.fold(self.at.0, f32::max) + aside, low + tall * 0.3)
+            }
+            (Place::Worn, ..) => {
+                let (x, y, half) = self.shape.head();
+                let (up, _) = shape.points.worn.unwrap_or_default();
+                is_flipped = false;
+                let (x, y) = self.place((x, y - up * half));
+                // Glasses are at the height of the eyes.
+                (x, if up == 0.0 { y + tall / 2.0 } else { y })
             }
             _ => {
                 let x = self.at.0 + across;
@@ -111,11 +127,8 @@ impl Silhouette<'_> {
                 (self.at.0, top.fold(self.at.1, f32::min) + tall * 0.03)
             }
         };
-        let rim = match (subject.place, rim) {
-            (Place::In(_), Some((_, y))) => y,
-            _ => self.rim,
-        };
-        Self { shape, colour: subject.colour, at: (x + across, y), tall, rim, ..*self }
+        let (colour, at) = (subject.colour, (x + across, y));
+        Self { shape, colour, at, tall, rim, is_flipped, light: self.light }
     }
 
     /// The pixels that the shape covers.
@@ -129,21 +142,6 @@ impl Silhouette<'_> {
             });
         }
         pixels
-    }
-
-    /// Something that is worn on the head.
-    pub(super) fn dressed(
-        &self,
-        subject: &Subject,
-        (x, y, half): (f32, f32, f32),
-        (up, wide): (f32, f32),
-    ) -> Self {
-        let shape = subject.shape;
-        let tall = half * wide / shape.wide() * self.tall;
-        let (x, y) = self.place((x, y - up * half));
-        // Glasses are at the height of the eyes.
-        let y = if up == 0.0 { y + tall / 2.0 } else { y };
-        Self { shape, colour: subject.colour, at: (x, y), tall, is_flipped: false, ..*self }
     }
 
     /// Writes a text on the label, if there is one.
@@ -237,25 +235,17 @@ impl Silhouette<'_> {
 fn load_size(carrier: &Shape, load: &Subject) -> f32 {
     let size = load.shape.height / carrier.height;
     match (load.place, load.shape.zone) {
-        (Place::In(_), _) if carrier.points.rim.is_some() => size.clamp(0.4, 1.0),
-        (Place::In(_), _) => (0.6 * carrier.wide() / load.shape.wide()).min(0.45),
-        (Place::HeldBy(_), _) => size.clamp(0.5, 1.0) * 0.8,
+        (Place::In, _) if carrier.points.rim.is_some() => size.clamp(0.4, 1.0),
+        (Place::In, _) => (0.6 * carrier.wide() / load.shape.wide()).min(0.45),
+        (Place::Held, _) => size.clamp(0.5, 1.0) * 0.8,
+        (Place::Worn, _) => {
+            let (_, wide) = load.shape.points.worn.unwrap_or_default();
+            carrier.head().2 * wide / load.shape.wide()
+        }
         _ if !carrier.points.is_saddle => size.clamp(0.3, 1.8) * 0.72,
         (_, Zone::Half) => size.clamp(0.3, 1.8) * 0.66,
         _ => size.clamp(0.3, 1.8) * 0.8,
     }
-}
-
-/// How much higher a shape is with something that it carries.
-pub(super) fn raised(carrier: &Shape, load: &Subject) -> f32 {
-    let points = &carrier.points;
-    let size = load_size(carrier, load);
-    let top = match (load.place, points.seat, points.rim) {
-        (Place::On(_), seat, _) => seat.map_or(100.0, |(_, y)| 100.0 - y) / 100.0 + size,
-        (Place::In(_), _, Some((_, y))) => (100.0 - y) / 100.0 + size * (1.0 - SUNK),
-        _ => 1.0,
-    };
-    top.max(1.0)
 }
 
 #[cfg(test)]
@@ -265,16 +255,7 @@ mod tests {
 
     fn silhouette(name: &str) -> Silhouette<'static> {
         let shape = Shape::named(name).unwrap();
-        let colour = shape.drawing().colour;
-        Silhouette {
-            shape,
-            colour,
-            at: (50.0, 50.0),
-            tall: 40.0,
-            is_flipped: false,
-            light: Light::PLAIN,
-            rim: f32::MAX,
-        }
+        Silhouette::new(shape, shape.drawing().colour, (50.0, 50.0), 40.0)
     }
 
     #[test]
@@ -287,20 +268,15 @@ mod tests {
 
     #[test]
     fn things_are_where_the_prompt_says() {
-        let scene = read("a cat with a hat");
-        let (cat, [_, hat]) = (silhouette("cat"), scene.subjects.as_slice()) else {
-            panic!("both are shown")
-        };
-        let head = cat.shape.points.head.unwrap();
-        let hat = cat.dressed(hat, head, hat.shape.points.worn.unwrap());
-        let (eyes, top) = (cat.place((head.0, head.1)).1, cat.at.1 - cat.tall);
-        assert!(hat.at.1 < eyes && hat.at.1 > top - 1.0, "{} is not on the head", hat.at.1);
         let on = |prompt: &str, carrier: &str| {
             let scene = read(prompt);
             let carrier = silhouette(carrier);
-            let load = scene.subjects.iter().find(|shown| shown.place.carrier().is_some());
+            let load = scene.subjects.iter().find(|shown| shown.carrier.is_some());
             (carrier.loaded(load.unwrap(), 0.0), carrier)
         };
+        let (hat, cat) = on("a cat with a hat", "cat");
+        let (eyes, top) = (cat.place((0.0, cat.shape.head().1)).1, cat.at.1 - cat.tall);
+        assert!(hat.at.1 < eyes && hat.at.1 > top - 1.0, "{} is not on the head", hat.at.1);
         let (cat, horse) = on("a cat riding a horse", "horse");
         let back = horse.at.1 - horse.tall * 0.6;
         assert!((cat.at.1 - back).abs() < horse.tall * 0.2 && cat.tall < horse.tall);

@@ -76,11 +76,11 @@ pub(super) fn rows(canvas: &mut Canvas, draw: &mut Draw, scene: &Scene) {
         for column in 0..ACROSS as usize + 2 {
             let subject = &scene.subjects[(row + column) % scene.subjects.len()];
             let shift = if row % 2 == 0 { 0.0 } else { 0.5 };
-            let (shape, colour, light) = (subject.shape, subject.colour, Light::PLAIN);
+            let (shape, colour) = (subject.shape, subject.colour);
             let tall = (cell * 0.66).min(cell * 66.0 / shape.wide());
             let at = ((column as f32 - shift) * cell, row as f32 * cell + tall / 2.0);
             let is_flipped = (row + column) % 2 == 1;
-            Silhouette { shape, colour, at, tall, is_flipped, light, rim: f32::MAX }.paint(canvas);
+            Silhouette { is_flipped, ..Silhouette::new(shape, colour, at, tall) }.paint(canvas);
         }
     }
 }

@@ -60,7 +60,7 @@ pub(super) fn shape(
     light: Light,
 ) -> f32 {
     let Some(shape) = Shape::named(name) else { return tall };
-    Silhouette { shape, colour, at, tall, is_flipped: false, light, rim: f32::MAX }.paint(canvas);
+    Silhouette { light, ..Silhouette::new(shape, colour, at, tall) }.paint(canvas);
     shape.wide() * tall / 100.0
 }
 

@@ -7,7 +7,7 @@ use super::{
         tables::Sight,
     },
     brushes::{below, oval, slopes},
-    setting::{Setting, Terrain},
+    setting::Setting,
 };
 
 /// The number of ranges.
@@ -30,7 +30,7 @@ pub(super) fn near(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
         let depth = number as f32 / (RANGES - 1) as f32;
         let top = range(canvas, draw, setting, depth);
         let is_bare = depth < 0.5 || scene.has(Sight::Desert) || scene.has(Sight::Field);
-        if setting.terrain == Terrain::Forest || !is_bare {
+        if setting.terrain == Sight::Forest || !is_bare {
             firs(canvas, draw, setting, &top, depth);
         }
     }
@@ -116,7 +116,7 @@ const SNOW: f32 = 0.42;
 /// Trees along the upper edge of a hill: groves of firs, or in a forest tall ones everywhere.
 fn firs(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting, top: &[f32], depth: f32) {
     let (width, short) = (setting.width, setting.short);
-    let is_forest = setting.terrain == Terrain::Forest;
+    let is_forest = setting.terrain == Sight::Forest;
     let size = if is_forest {
         short * (0.12 + 0.4 * depth * depth)
     } else {
@@ -214,7 +214,7 @@ pub(super) fn bank(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting, top:
         mix(light, shade, down * down)
     });
     match setting.terrain {
-        Terrain::City => {}
+        Sight::City => {}
         _ if has_snow || PLAIN.iter().any(|sight| scene.has(*sight)) => {
             ripples(canvas, draw, setting, top, light);
         }

@@ -11,7 +11,7 @@ mod water;
 
 use image::DynamicImage;
 
-use self::setting::{Setting, Terrain};
+use self::setting::Setting;
 use super::{
     canvas::{Area, Canvas},
     noise::Draw,
@@ -70,21 +70,21 @@ pub(super) fn torso(canvas: &Canvas, floor: f32) -> Area {
 
 fn scenery(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
     match setting.terrain {
-        Terrain::Studio => return places::studio(canvas, setting),
-        Terrain::Room => return places::room(canvas, draw, setting),
-        Terrain::Table => {
+        Sight::Studio => return places::studio(canvas, setting),
+        Sight::Room => return places::room(canvas, draw, setting),
+        Sight::Table => {
             places::wall(canvas, draw, setting);
             return places::table_top(canvas, draw, setting);
         }
-        Terrain::Space => sky::space(canvas, draw, setting),
+        Sight::Space => sky::space(canvas, draw, setting),
         _ => sky::paint(canvas, draw, setting),
     }
     land::far(canvas, draw, setting);
     match setting.terrain {
-        Terrain::City => places::city(canvas, draw, setting),
-        Terrain::Sea => water::sea(canvas, draw, setting),
-        Terrain::Land | Terrain::Forest => land::near(canvas, draw, setting),
-        Terrain::Space | Terrain::Studio | Terrain::Table | Terrain::Room => {}
+        Sight::City => places::city(canvas, draw, setting),
+        Sight::Sea => water::sea(canvas, draw, setting),
+        Sight::Space => {}
+        _ => land::near(canvas, draw, setting),
     }
     sky::fog(canvas, setting);
     if setting.has_lake {

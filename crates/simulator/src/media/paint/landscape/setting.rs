@@ -12,34 +12,11 @@ use super::super::{
 /// Where the street of a city begins, as a share of the distance to the floor.
 pub(super) const STREET: f32 = 0.86;
 
-/// What is between the sky and the foreground.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Terrain {
-    Land,
-    Forest,
-    Sea,
-    City,
-    Space,
-    Studio,
-    Table,
-    Room,
-}
-
-impl Terrain {
-    /// How much larger things are than in a landscape.
-    pub(super) fn scale(self) -> f32 {
-        match self {
-            Self::Studio | Self::Table => 1.6,
-            Self::Room => 1.25,
-            _ => 1.0,
-        }
-    }
-}
-
 pub(super) struct Setting<'a> {
     pub(super) scene: &'a Scene,
     pub(super) palette: Palette,
-    pub(super) terrain: Terrain,
+    /// What is between the sky and the foreground: a place, or `Hills`.
+    pub(super) terrain: Sight,
     pub(super) width: f32,
     /// The shorter side.
     pub(super) short: f32,
@@ -65,7 +42,7 @@ impl<'a> Setting<'a> {
         let (terrain, has_lake) = terrain(scene, draw);
         let skyline = floor * skyline(scene, terrain, draw);
         let shore = match terrain {
-            Terrain::Sea => skyline,
+            Sight::Sea => skyline,
             _ if has_lake => skyline + (floor - skyline) * draw.between(0.42, 0.52),
             _ => height,
         };
@@ -73,17 +50,17 @@ impl<'a> Setting<'a> {
         let light = (width * draw.between(0.16, 0.84), skyline * draw.between(low, low + 0.25));
         let earth = earth_of(scene, &palette);
         let seed = draw.next();
-        let has_table = scene.has(Sight::Table) && terrain != Terrain::Room;
+        let has_table = scene.has(Sight::Table) && terrain != Sight::Room;
         let stands = stands(scene);
         let has_bank = match terrain {
-            Terrain::City => true,
-            Terrain::Sea => stands || scene.has(Sight::Beach),
-            Terrain::Land | Terrain::Forest | Terrain::Space => stands,
-            Terrain::Studio | Terrain::Table | Terrain::Room => false,
+            Sight::City => true,
+            Sight::Sea => stands || scene.has(Sight::Beach),
+            Sight::Studio | Sight::Table | Sight::Room => false,
+            _ => stands,
         };
         let bank_at = |x: usize| match terrain {
             // A street is level.
-            Terrain::City => floor * STREET,
+            Sight::City => floor * STREET,
             _ => floor * 0.83 + (0.5 - ridge(seed, x as f32 / short * 1.3, 3)) * short * 0.09,
         };
         let bank = (has_bank && !has_table).then(|| (0..canvas.width).map(bank_at).collect());
@@ -104,8 +81,17 @@ impl<'a> Setting<'a> {
         }
     }
 
+    /// How much larger things are than in a landscape.
+    pub(super) fn scale(&self) -> f32 {
+        match self.terrain {
+            Sight::Studio | Sight::Table => 1.6,
+            Sight::Room => 1.25,
+            _ => 1.0,
+        }
+    }
+
     pub(super) fn is_inside(&self) -> bool {
-        matches!(self.terrain, Terrain::Studio | Terrain::Table | Terrain::Room)
+        matches!(self.terrain, Sight::Studio | Sight::Table | Sight::Room)
     }
 
     /// The far edge of a table.
@@ -132,37 +118,41 @@ fn stands(scene: &Scene) -> bool {
 }
 
 /// The terrain, and whether there is a lake in it.
-fn terrain(scene: &Scene, draw: &mut Draw) -> (Terrain, bool) {
-    let inside = [(Sight::Room, Terrain::Room), (Sight::Table, Terrain::Table)];
-    let outside = [
-        (Sight::Studio, Terrain::Studio),
-        (Sight::Space, Terrain::Space),
-        (Sight::City, Terrain::City),
-        (Sight::Neon, Terrain::City),
-        (Sight::Sea, Terrain::Sea),
-        (Sight::Beach, Terrain::Sea),
-        (Sight::Forest, Terrain::Forest),
+fn terrain(scene: &Scene, draw: &mut Draw) -> (Sight, bool) {
+    const INSIDE: [Sight; 2] = [Sight::Room, Sight::Table];
+    const OUTSIDE: [Sight; 7] = [
+        Sight::Studio,
+        Sight::Space,
+        Sight::City,
+        Sight::Neon,
+        Sight::Sea,
+        Sight::Beach,
+        Sight::Forest,
     ];
-    let possible = inside.iter().filter(|_| !scene.is_outside()).chain(&outside);
-    let known = possible.copied().find(|(sight, _)| scene.has(*sight));
-    let terrain = known.map_or(Terrain::Land, |(_, terrain)| terrain);
+    let mut possible = INSIDE.iter().filter(|_| !scene.is_outside()).chain(&OUTSIDE);
+    let terrain = match possible.find(|sight| scene.has(**sight)) {
+        None => Sight::Hills,
+        Some(Sight::Neon) => Sight::City,
+        Some(Sight::Beach) => Sight::Sea,
+        Some(sight) => *sight,
+    };
     let by_chance = draw.chance(0.5) && scene.is_bare() && !stands(scene);
-    let can_have_lake = matches!(terrain, Terrain::Land | Terrain::Forest);
+    let can_have_lake = matches!(terrain, Sight::Hills | Sight::Forest);
     let has_lake = can_have_lake && (scene.has(Sight::Lake) || by_chance);
     // What floats needs water.
-    if terrain == Terrain::Land && lies(scene, Zone::Water) && !has_lake {
-        return (Terrain::Sea, false);
+    if terrain == Sight::Hills && lies(scene, Zone::Water) && !has_lake {
+        return (Sight::Sea, false);
     }
     (terrain, has_lake)
 }
 
 /// The height of the skyline, as a share of the distance to the floor.
-fn skyline(scene: &Scene, terrain: Terrain, draw: &mut Draw) -> f32 {
+fn skyline(scene: &Scene, terrain: Sight, draw: &mut Draw) -> f32 {
     match terrain {
-        Terrain::City => draw.between(0.66, 0.74),
-        Terrain::Studio => 0.8,
-        Terrain::Table => 0.68,
-        Terrain::Room => 0.7,
+        Sight::City => draw.between(0.66, 0.74),
+        Sight::Studio => 0.8,
+        Sight::Table => 0.68,
+        Sight::Room => 0.7,
         _ if scene.has(Sight::Sky) => draw.between(0.70, 0.76),
         _ => draw.between(0.5, 0.62),
     }

@@ -8,7 +8,7 @@ use super::{
         tables::Sight,
     },
     brushes::{disc, glow, haze, shape},
-    setting::{Setting, Terrain},
+    setting::Setting,
 };
 
 pub(super) fn paint(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
@@ -207,7 +207,7 @@ pub(super) fn weather(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
     if scene.has(Sight::Rain) || scene.has(Sight::Storm) {
         rain(canvas, draw, setting);
     }
-    let is_outside = !setting.is_inside() && setting.terrain != Terrain::Space;
+    let is_outside = !setting.is_inside() && setting.terrain != Sight::Space;
     if scene.has(Sight::Snowfall) {
         snow(canvas, draw, setting, 420.0);
     } else if scene.has(Sight::Snow) && is_outside {

@@ -6,17 +6,15 @@ use super::{
         noise::Draw,
         scene::{Place, Scene, Subject},
         shapes::Zone,
-        silhouette::{Light, Silhouette, raised},
+        silhouette::{Light, Silhouette},
+        tables::Sight,
     },
     brushes::{glow, oval},
-    setting::{Setting, Terrain},
+    setting::Setting,
 };
 
 /// The sizes of one, two, and more of a kind, relative to the shape's own.
 const SIZES: [f32; 3] = [1.0, 0.86, 0.72];
-
-/// The head of a shape that names none: its middle across in widths, down, and half its width.
-const HEAD: (f32, f32, f32) = (0.5, 24.0, 0.24);
 
 /// From back to front.
 const ZONES: [Zone; 5] = [Zone::Air, Zone::Back, Zone::Water, Zone::Land, Zone::Bust];
@@ -24,9 +22,8 @@ const ZONES: [Zone; 5] = [Zone::Air, Zone::Back, Zone::Water, Zone::Land, Zone::
 pub(super) fn paint(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
     let scene = setting.scene;
     for zone in ZONES {
-        let is_here = |(index, subject): &(usize, &Subject)| {
-            let is_carried = subject.place.carrier().is_some();
-            zone_of(scene, subject) == zone && !is_carried && !is_worn(scene, *index)
+        let is_here = |(_, subject): &(usize, &Subject)| {
+            zone_of(scene, subject) == zone && subject.carrier.is_none()
         };
         let subjects: Vec<_> = scene.subjects.iter().enumerate().filter(is_here).collect();
         let all: Vec<_> =
@@ -55,20 +52,6 @@ fn zone_of(scene: &Scene, subject: &Subject) -> Zone {
         Zone::Back if subject.place == Place::Across => Zone::Water,
         zone => zone,
     }
-}
-
-/// Who wears hats and glasses: the first with a known head, or else the first living thing.
-fn wearer(scene: &Scene) -> Option<usize> {
-    let subjects = &scene.subjects;
-    let is_alive =
-        |subject: &Subject| subject.shape.home.is_none() && subject.shape.zone != Zone::Back;
-    let known = subjects.iter().position(|subject| subject.shape.points.head.is_some());
-    known.or_else(|| subjects.iter().position(is_alive))
-}
-
-fn is_worn(scene: &Scene, index: usize) -> bool {
-    let worn = scene.subjects.get(index).and_then(|subject| subject.shape.points.worn);
-    worn.is_some() && wearer(scene).is_some_and(|wearer| wearer != index)
 }
 
 /// The horizontal position of a single thing.
@@ -132,15 +115,8 @@ fn put(
     let is_flipped = zone != Zone::Bust && draw.chance(0.5) && !has_label;
     let foot = foot(canvas, draw, setting, index, (x, tall));
     let light = light(setting, zone);
-    let silhouette = Silhouette {
-        shape,
-        colour: subject.colour,
-        at: (x, foot),
-        tall,
-        is_flipped,
-        light,
-        rim: f32::MAX,
-    };
+    let plain = Silhouette::new(shape, subject.colour, (x, foot), tall);
+    let silhouette = Silhouette { is_flipped, light, ..plain };
     match zone {
         Zone::Air if setting.is_inside() => {}
         Zone::Land | Zone::Back => shadow(canvas, setting, &silhouette),
@@ -153,11 +129,11 @@ fn put(
 /// Paints a thing with what is on it, and with what it wears.
 fn paint_with_load(canvas: &mut Canvas, setting: &Setting, index: usize, silhouette: &Silhouette) {
     let scene = setting.scene;
-    let points = &silhouette.shape.points;
+    let is_saddle = silhouette.shape.points.is_saddle;
     let paint_loads = |canvas: &mut Canvas, are_behind: bool| {
         let is_here = |(_, subject): &(usize, &Subject)| {
-            let is_behind = points.is_saddle && subject.place == Place::On(index);
-            subject.place.carrier() == Some(index) && is_behind == are_behind
+            let is_behind = is_saddle && subject.place == Place::On;
+            subject.carrier == Some(index) && is_behind == are_behind
         };
         let loads = scene.subjects.iter().enumerate().filter(is_here);
         let loads: Vec<_> = loads.flat_map(|(load, subject)| vec![load; subject.count]).collect();
@@ -177,15 +153,6 @@ fn paint_with_load(canvas: &mut Canvas, setting: &Setting, index: usize, silhoue
         silhouette.write(canvas, text);
     }
     paint_loads(canvas, false);
-    if wearer(scene) == Some(index) {
-        let wide = silhouette.shape.wide();
-        let head = points.head.unwrap_or((HEAD.0 * wide, HEAD.1, HEAD.2 * wide));
-        for subject in &scene.subjects {
-            if let Some(worn) = subject.shape.points.worn {
-                silhouette.dressed(subject, head, worn).paint(canvas);
-            }
-        }
-    }
 }
 
 /// The height of a thing that has `size` of its usual size.
@@ -207,7 +174,7 @@ fn height(setting: &Setting, index: usize, size: f32) -> f32 {
         }
         _ => {}
     }
-    let scale = setting.terrain.scale();
+    let scale = setting.scale();
     let most = (setting.floor * 0.8 / stack(setting.scene, index))
         .min(setting.width * 0.9 / shape.wide() * 100.0);
     (setting.short * shape.height * size * scale).min(most)
@@ -215,8 +182,11 @@ fn height(setting: &Setting, index: usize, size: f32) -> f32 {
 
 /// How much higher a thing is with what it carries.
 fn stack(scene: &Scene, index: usize) -> f32 {
-    let loads = scene.subjects.iter().filter(|load| load.place.carrier() == Some(index));
-    loads.map(|load| raised(scene.subjects[index].shape, load)).fold(1.0, f32::max)
+    let Subject { shape, colour, .. } = scene.subjects[index];
+    let carrier = Silhouette::new(shape, colour, (0.0, 0.0), 100.0);
+    let loads = scene.subjects.iter().filter(|load| load.carrier == Some(index));
+    let tops = loads.map(|load| carrier.loaded(load, 0.0)).map(|load| load.tall - load.at.1);
+    tops.fold(100.0, f32::max) / 100.0
 }
 
 fn light(setting: &Setting, zone: Zone) -> Light {
@@ -260,11 +230,11 @@ fn foot(
         }
         Zone::Bust => bust(setting.width, floor).0 + tall,
         Zone::Air if setting.is_inside() => (floor + tall) * 0.5,
-        Zone::Land | Zone::Back if setting.terrain == Terrain::Studio => {
+        Zone::Land | Zone::Back if setting.terrain == Sight::Studio => {
             stands(setting.skyline + short * 0.06)
         }
         Zone::Land | Zone::Back if setting.has_table => stands(setting.table_edge() + short * 0.07),
-        Zone::Back if setting.terrain == Terrain::Room => setting.skyline + short * 0.04,
+        Zone::Back if setting.terrain == Sight::Room => setting.skyline + short * 0.04,
         Zone::Back => {
             let bank = setting.bank.as_ref().and_then(|bank| bank.get(x.max(0.0) as usize));
             bank.map_or(floor * 0.86, |top| top + short * 0.02)
