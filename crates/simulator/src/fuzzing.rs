@@ -7,7 +7,7 @@ use std::ops::Range;
 use axum::http::{HeaderMap, HeaderValue, header};
 
 use crate::{
-    http::range::Part,
+    http::response::Part,
     journal::{Journal, RequestPattern},
     media::{images, video},
     request::json,
@@ -41,7 +41,7 @@ pub fn video(bytes: &[u8], max_pixels: u64) -> Result<(Vec<f32>, f32), String> {
 
 /// Whether a document exceeds the limits of bodies.
 pub fn is_excessive(body: &[u8]) -> bool {
-    json::check_limits(body).is_err()
+    check_limits(body).is_err()
 }
 
 /// Requests to search.

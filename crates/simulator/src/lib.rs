@@ -43,7 +43,7 @@ pub use self::snapshot::{RestoreError, Snapshot};
 pub use self::tasks::{
     Counts, TaskView,
     lateness::{Delays, Lateness, PollsPerTask},
-    moderation::Moderation,
+    outcome::Moderation,
 };
 pub use self::values::secret::Secret;
 pub use self::webhooks::{

@@ -25,7 +25,7 @@ use crate::{
     runtime::{
         chance::Chance,
         clock::{Clock, Shift},
-        single_flight::SingleFlight,
+        workers::SingleFlight,
         workers::WorkerPool,
     },
     tasks::{

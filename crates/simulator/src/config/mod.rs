@@ -13,7 +13,7 @@ use url::Url;
 use crate::{
     billing::{accounts::Organization, credits::Prices},
     runtime::chance::Chance,
-    tasks::moderation::Moderation,
+    tasks::outcome::Moderation,
     values::{names, seconds, secret::Secret},
     webhooks::WebhookSettings,
 };

@@ -1,15 +1,27 @@
-//! The audit log, the ledger, and the journal of requests.
+//! The audit log, the ledger, the usage, the webhooks, and the journal of requests.
 
-use axum::extract::State;
-use serde::Deserialize;
+use std::time::Duration;
+
+use axum::{
+    extract::State,
+    http::header::CONTENT_TYPE,
+    response::{IntoResponse as _, Response},
+};
+use serde::{Deserialize, Serialize};
 use serde_json::json;
+use time::UtcDateTime;
 
 use super::{
     Shared,
     caller::Caller,
-    response::{self, Change, ControlResult, Parameters, Problem},
+    response::{self, At, Change, ControlResult, Parameters, Problem},
 };
-use crate::{billing::accounts::Actor, journal::RequestPattern};
+use crate::{
+    billing::{accounts::Actor, credits::Credits},
+    journal::RequestPattern,
+    tasks::Task,
+    webhooks::WebhookDelivery,
+};
 
 /// The default and the maximum number of entries.
 const ENTRIES: usize = 100;
@@ -64,4 +76,111 @@ pub(super) async fn verify(
     Change(pattern): Change<RequestPattern>,
 ) -> ControlResult {
     response::json(&state.journal.find(&pattern))
+}
+
+const HEADING: &str = "time,task_id,model,cost,prompt\r\n";
+
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Format {
+    #[default]
+    Csv,
+    Json,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Wanted {
+    #[serde(default)]
+    format: Format,
+}
+
+/// What a task cost.
+#[derive(Serialize)]
+struct Entry<'t> {
+    /// When the task was accepted, in RFC 3339.
+    time: String,
+    task_id: &'t str,
+    model: &'t str,
+    cost: Credits,
+    prompt: &'t str,
+}
+
+impl<'t> Entry<'t> {
+    fn of(task: &'t Task) -> Self {
+        let seconds = task.accepted_at.as_secs().try_into().unwrap_or_default();
+        let time = UtcDateTime::from_unix_timestamp(seconds).unwrap_or(UtcDateTime::UNIX_EPOCH);
+        let (date, (hour, minute, second)) = (time.date(), time.as_hms());
+        Self {
+            time: format!("{date}T{hour:02}:{minute:02}:{second:02}Z"),
+            task_id: &task.id,
+            model: &task.operation,
+            cost: task.cost,
+            prompt: task.prompt(),
+        }
+    }
+
+    fn csv(&self) -> String {
+        let cost = self.cost.hundredths() as f64 / 100.0;
+        let prompt = self.prompt.replace('"', "\"\"");
+        format!("{},{},{},{cost},\"{prompt}\"\r\n", self.time, self.task_id, self.model)
+    }
+}
+
+/// Shows all tasks that the simulator keeps, oldest first.
+pub(super) async fn usage(
+    State(state): Shared,
+    Parameters(wanted): Parameters<Wanted>,
+) -> ControlResult {
+    let records = state.records();
+    let entries = records.tasks.iter().map(Entry::of);
+    match wanted.format {
+        Format::Json => response::json(&json!({ "usage": entries.collect::<Vec<_>>() })),
+        Format::Csv => Ok(csv(entries.map(|entry| entry.csv()).collect())),
+    }
+}
+
+fn csv(rows: String) -> Response {
+    ([(CONTENT_TYPE, "text/csv; charset=utf-8")], format!("{HEADING}{rows}")).into_response()
+}
+
+#[derive(Serialize)]
+struct DeliveryShown {
+    #[serde(flatten)]
+    delivery: WebhookDelivery,
+    /// The prompt of its task, if that is still stored.
+    prompt: Option<String>,
+}
+
+/// Times of deliveries are seconds since `started_at`.
+pub(super) async fn webhooks(
+    State(state): Shared,
+    Parameters(newest): Parameters<Newest>,
+) -> ControlResult {
+    let all = state.webhooks.views();
+    let total = all.len();
+    let deliveries: Vec<_> = {
+        let records = state.records();
+        let prompt = |task: &str| Some(records.tasks.get(task)?.prompt().to_owned());
+        let shown =
+            |delivery: WebhookDelivery| DeliveryShown { prompt: prompt(&delivery.task), delivery };
+        all.into_iter().rev().take(newest.limit()).map(shown).collect()
+    };
+    let started_at = state.clock.unix_at(Duration::ZERO).as_secs_f64();
+    response::json(&json!({ "total": total, "started_at": started_at, "deliveries": deliveries }))
+}
+
+/// Returns the new delivery.
+pub(super) async fn redeliver(caller: Caller, At(number): At<u64>) -> ControlResult {
+    let unknown = || Problem::not_found("delivery");
+    let again = caller.state.webhooks.redeliver(number).ok_or_else(unknown)?;
+    let view = caller.state.webhooks.views().into_iter().find(|delivery| delivery.id == again);
+    let view = view.ok_or_else(unknown)?;
+    let organization = {
+        let records = caller.state.records();
+        records.tasks.get(&view.task).map(|task| task.project.organization.clone())
+    };
+    let action = format!("send the webhook {number} of the task {} again", view.task);
+    caller.record(organization.as_deref(), action);
+    response::json(&view)
 }

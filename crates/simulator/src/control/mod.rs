@@ -3,7 +3,6 @@
 
 mod accounts;
 mod caller;
-mod clock;
 mod events;
 mod faults;
 mod guard;
@@ -14,8 +13,6 @@ mod page;
 mod response;
 mod state;
 mod tasks;
-mod usage;
-mod webhooks;
 
 use std::{collections::BTreeMap, net::SocketAddr, sync::Arc};
 
@@ -84,11 +81,11 @@ fn routes() -> Routes {
         (
             "/api/clock",
             "GET, PUT {speed}: the time and its speed",
-            get(clock::show).put(clock::set_speed),
+            get(state::time).put(state::set_speed),
         ),
-        ("/api/clock/advance", "POST {seconds}", post(clock::advance)),
-        ("/api/webhooks", "GET ?limit: newest first", get(webhooks::list)),
-        ("/api/webhooks/{delivery}/redeliver", "POST", post(webhooks::redeliver)),
+        ("/api/clock/advance", "POST {seconds}", post(state::advance)),
+        ("/api/webhooks", "GET ?limit: newest first", get(logs::webhooks)),
+        ("/api/webhooks/{delivery}/redeliver", "POST", post(logs::redeliver)),
         ("/api/requests", "GET: the journal, by a pattern", get(logs::requests)),
         (
             "/api/requests/verify",
@@ -110,7 +107,7 @@ fn routes() -> Routes {
         (
             "/api/usage",
             "GET ?format: what each task cost, oldest first, as CSV, or `json`",
-            get(usage::show),
+            get(logs::usage),
         ),
     ];
     routes.extend(accounts::routes());

@@ -1,6 +1,6 @@
-//! The state as a whole: an overview, how to reach the service, resets, and snapshots.
+//! The state as a whole: an overview, how to reach the service, the clock, resets, and snapshots.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use axum::{
     extract::{Request, State},
@@ -8,19 +8,19 @@ use axum::{
     response::IntoResponse as _,
 };
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{
     Shared,
     caller::Caller,
-    clock,
     response::{self, Change, ControlResult, Problem},
 };
 use crate::{
     billing::accounts::{Actor, ProjectRef},
     contract::Region,
-    runtime::workers::JobSize,
+    runtime::{clock::Clock, workers::JobSize},
     snapshot::{self, RestoreError, Snapshot},
+    values::seconds,
 };
 
 /// For supervisors that wait until the simulator has started.
@@ -40,7 +40,7 @@ pub(super) async fn overview(State(state): Shared) -> ControlResult {
         "delivery_lifetime": config.delivery_lifetime.as_secs_f64(),
         "counts": state.counts(),
         "lateness": state.lateness(),
-        "clock": clock::shown(&state.clock),
+        "clock": time_of(&state.clock),
     }))
 }
 
@@ -112,4 +112,53 @@ pub(super) async fn restore(State(state): Shared, request: Request) -> ControlRe
     let snapshot = read.map_err(|_| Problem::internal())??;
     snapshot::restore(&state, &snapshot).await?;
     response::json(&json!({ "restored": true }))
+}
+
+/// What the control interface shows of a clock: seconds since 1970-01-01 00:00 UTC and since the
+/// simulator started, and its seconds per real second.
+pub(super) fn time_of(clock: &Clock) -> Value {
+    let since_start = clock.now();
+    json!({
+        "now": clock.unix_at(since_start).as_secs_f64(),
+        "since_start": since_start.as_secs_f64(),
+        "speed": clock.speed(),
+    })
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Advance {
+    #[serde(deserialize_with = "seconds::one")]
+    seconds: Duration,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Pace {
+    speed: f64,
+}
+
+pub(super) async fn time(State(state): Shared) -> ControlResult {
+    response::json(&time_of(&state.clock))
+}
+
+pub(super) async fn advance(
+    caller: Caller,
+    Change(Advance { seconds }): Change<Advance>,
+) -> ControlResult {
+    caller.state.clock.advance(seconds);
+    caller.record(None, format!("advance the clock by {} s", seconds.as_secs_f64()));
+    response::json(&time_of(&caller.state.clock))
+}
+
+pub(super) async fn set_speed(
+    caller: Caller,
+    Change(Pace { speed }): Change<Pace>,
+) -> ControlResult {
+    if !(0.0..=Clock::MAX_SPEED).contains(&speed) {
+        return Err(Problem::invalid(format!("`speed` must be from 0 to {}", Clock::MAX_SPEED)));
+    }
+    caller.state.clock.set_speed(speed);
+    caller.record(None, format!("set the speed of the clock to {speed}"));
+    response::json(&time_of(&caller.state.clock))
 }

@@ -13,7 +13,7 @@ use tracing::debug;
 use super::{Rejection, parameter};
 use crate::{
     faults::{AppliedFaults, FaultPlace, RequestedFaults, cut_short},
-    http::{range::Part, signed_url::EXPIRED},
+    http::{response::Part, signed_url::EXPIRED},
     journal::RequestRecord,
     media::paint::{self, Picture},
     runtime::workers::JobSize,

@@ -5,10 +5,10 @@ use std::time::Duration;
 use axum::{body::Bytes, http::StatusCode, response::Response};
 
 use super::{
-    effect::{Effect, FalseResponse, FalseStatus},
     grammar::FaultSpec,
     responses,
     table::FaultPlace,
+    table::{Effect, FalseResponse, FalseStatus},
 };
 use crate::{
     http::{Cut, IdleClose, response},

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    effect::Effect,
+    table::Effect,
     table::{FaultPlace, KnownFault},
 };
 use crate::values::{MAX_COUNT, names};

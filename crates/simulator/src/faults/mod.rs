@@ -1,7 +1,6 @@
 //! Faults on demand: see [`Faults`].
 
 mod applied;
-mod effect;
 #[cfg(feature = "__fuzzing")]
 pub(crate) mod fuzzing;
 mod grammar;
@@ -20,16 +19,16 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 use tracing::{debug, info};
 
 pub(crate) use self::{
-    applied::AppliedFaults, effect::FalseStatus, requested::RequestedFaults, responses::cut_short,
-};
-use self::{
-    effect::Effect,
-    grammar::{FaultSource, FaultSpec},
-    requested::Repeats,
+    applied::AppliedFaults, requested::RequestedFaults, responses::cut_short, table::FalseStatus,
 };
 pub use self::{
     grammar::FaultError,
     table::{FaultPlace, KnownFault},
+};
+use self::{
+    grammar::{FaultSource, FaultSpec},
+    requested::Repeats,
+    table::Effect,
 };
 use crate::{
     error::StartError,

@@ -11,7 +11,7 @@ use futures_util::{StreamExt as _, stream};
 use http_body::Body as _;
 use image::{ImageFormat, RgbImage};
 
-use super::effect::{FalseFile, FalseResponse};
+use super::table::{FalseFile, FalseResponse};
 use crate::http::{Cut, response, signed_url::EXPIRED};
 
 const PAGE: &str = "<!DOCTYPE html>\n<html><head><title>502 Bad Gateway</title></head>\n\

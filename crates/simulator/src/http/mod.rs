@@ -9,7 +9,6 @@ mod connection;
 pub(crate) mod cors;
 mod listeners;
 pub(crate) mod outgoing;
-pub(crate) mod range;
 pub(crate) mod response;
 pub(crate) mod signed_url;
 mod stream;

@@ -1,6 +1,5 @@
 //! The journal: every request to the service, refused ones included.
 
-mod nearest;
 mod pattern;
 mod record;
 
@@ -10,8 +9,8 @@ use serde::Serialize;
 use tokio::time::Instant;
 use tracing::info;
 
+pub(crate) use self::pattern::{RequestPattern, problem};
 pub use self::record::{RequestRecord, RequestViolation};
-pub(crate) use self::{nearest::problem, pattern::RequestPattern};
 use crate::values::log::NumberedLog;
 
 pub(crate) struct Journal {

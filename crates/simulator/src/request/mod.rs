@@ -4,7 +4,6 @@ pub(crate) mod fetch;
 mod fields;
 pub(crate) mod film;
 pub(crate) mod finetunes;
-pub(crate) mod json;
 pub(crate) mod size;
 pub(crate) mod valid;
 pub(crate) mod validation;

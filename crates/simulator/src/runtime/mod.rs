@@ -2,5 +2,4 @@
 
 pub(crate) mod chance;
 pub(crate) mod clock;
-pub(crate) mod single_flight;
 pub(crate) mod workers;

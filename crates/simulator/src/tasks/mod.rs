@@ -2,7 +2,6 @@
 
 pub(crate) mod lateness;
 pub(crate) mod logged_request;
-pub(crate) mod moderation;
 pub(crate) mod outcome;
 pub(crate) mod timeline;
 mod view;

@@ -1,8 +1,11 @@
-//! The outcome of a task, and what its request selects of it.
+//! The outcome of a task, what its request selects of it, and moderation by word lists.
+
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use crate::faults::RequestedFaults;
+use crate::{faults::RequestedFaults, values::texts};
 
 /// The final status of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -53,4 +56,79 @@ pub(crate) struct Directives {
     /// Why the task fails, if it does.
     pub(crate) reason: Option<String>,
     pub(crate) faults: RequestedFaults,
+}
+
+/// The tolerance if neither the request nor the contract has one.
+const DEFAULT_TOLERANCE: f64 = 2.0;
+
+/// Words that stop a task, each with a severity: a word is moderated if its severity is above the
+/// request's `safety_tolerance` (0 is the strictest). A word of severity 1 stops a task only at
+/// tolerance 0, one of severity 3 also at the default tolerance of 2, one of severity 7 always.
+/// Only whole words match, in any case, in every text of a request that is neither an image nor a
+/// secret.
+///
+/// In TOML: `[moderation.input]` with lines such as `gore = 3`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Moderation {
+    /// Words that input moderation finds: the task ends with `Request Moderated`. Default: `nudity`
+    /// 5, `gore` 3.
+    pub input: BTreeMap<String, u8>,
+    /// Words that output moderation finds: the task ends with `Content Moderated`. Default:
+    /// `weapon` 3, `blood` 1.
+    pub output: BTreeMap<String, u8>,
+}
+
+impl Default for Moderation {
+    fn default() -> Self {
+        let word = |(word, severity): (&str, u8)| (word.to_owned(), severity);
+        Self {
+            input: [("nudity", 5), ("gore", 3)].map(word).into(),
+            output: [("weapon", 3), ("blood", 1)].map(word).into(),
+        }
+    }
+}
+
+impl Moderation {
+    /// Sets the outcome of a moderated request, and why. Input is checked before output.
+    pub(crate) fn check(
+        &self,
+        request: &Value,
+        tolerance: Option<&Value>,
+        directives: &mut Directives,
+    ) {
+        let tolerance = tolerance.and_then(Value::as_f64).unwrap_or(DEFAULT_TOLERANCE);
+        let checks = [
+            (&self.input, Outcome::RequestModerated, "request"),
+            (&self.output, Outcome::ContentModerated, "picture"),
+        ];
+        for (words, outcome, checked) in checks {
+            let found = words.iter().find(|(word, severity)| {
+                f64::from(**severity) > tolerance && mentions(request, word)
+            });
+            if let Some((word, severity)) = found {
+                directives.outcome = outcome;
+                directives.reason = Some(format!(
+                    "Moderation found \u{201c}{word}\u{201d} in the {checked}: its severity of \
+                     {severity} is above the safety tolerance of {tolerance}."
+                ));
+                return;
+            }
+        }
+    }
+}
+
+/// Whether a text of the request contains `word`, in any case.
+fn mentions(request: &Value, word: &str) -> bool {
+    let word = word.to_lowercase();
+    texts::any(request, &mut |text| has_word(&text.to_lowercase(), &word))
+}
+
+/// Whether `text` contains `word` without a letter or digit on either side. Both are in lower case.
+fn has_word(text: &str, word: &str) -> bool {
+    text.match_indices(word).any(|(at, found)| {
+        let before = text[..at].chars().next_back();
+        let after = text[at + found.len()..].chars().next();
+        ![before, after].into_iter().flatten().any(char::is_alphanumeric)
+    })
 }

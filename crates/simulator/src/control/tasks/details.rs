@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     endpoints::{Rejection, delivery, poll},
-    http::range::Part,
+    http::response::Part,
     media::images::{Image, Input},
     state::AppState,
     tasks::{

@@ -15,9 +15,9 @@ use crate::{
     request::{
         fetch::Fetched,
         film::Material,
-        finetunes, json, size,
+        finetunes, size,
         valid::ValidRequest,
-        validation::{self, Checked},
+        validation::{self, Checked, check_limits},
     },
     runtime::workers::JobSize,
     state::AppState,
@@ -110,7 +110,7 @@ impl Examined {
         };
         let logged = match &request {
             Ok(valid) => valid.shown.json().to_owned(),
-            Err(_) if json::check_limits(body).is_err() => String::new(),
+            Err(_) if check_limits(body).is_err() => String::new(),
             Err(_) => LoggedRequest::of_refused(body, &state.contract.secret_fields)
                 .map(|request| request.json().to_owned())
                 .unwrap_or_default(),

@@ -183,7 +183,7 @@ fn height(lines: &[Line], margin: f32) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::{picture::Format, settings::Settings},
+        super::{picture::Format, picture::Settings},
         *,
     };
     use crate::contract::OperationKind;

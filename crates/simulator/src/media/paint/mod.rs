@@ -17,7 +17,6 @@ mod prompt;
 mod reader;
 mod render;
 mod scene;
-mod settings;
 mod shapes;
 mod silhouette;
 mod tables;
@@ -25,7 +24,7 @@ mod try_on;
 mod vocabulary;
 
 pub(crate) use self::film::CLIP;
+pub(crate) use self::picture::Settings;
 pub(crate) use self::picture::{Format, Picture, PictureLimits};
 pub(crate) use self::render::render;
-pub(crate) use self::settings::Settings;
 pub(crate) use self::try_on::person;

@@ -7,8 +7,7 @@ use super::{
     caption, landscape,
     noise::speck,
     palette::PALETTES,
-    picture::Picture,
-    settings::{FinetuneTint, Guidance, Settings},
+    picture::{FinetuneTint, Guidance, Picture, Settings},
 };
 
 /// The painting, with room for a caption.

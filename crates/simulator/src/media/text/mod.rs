@@ -2,7 +2,6 @@
 
 mod fonts;
 mod line;
-mod shaped;
 
 use std::sync::LazyLock;
 

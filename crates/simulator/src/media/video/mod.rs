@@ -3,7 +3,6 @@
 //! Each frame is a whole picture with the time at which it is shown, so no frame depends on
 //! another. Their number is limited, because a video should be encoded within seconds.
 
-mod ebml;
 mod read;
 mod spec;
 mod webm;

@@ -1,12 +1,9 @@
 //! Reads the key frames of a WebM file with VP8 (RFC 9559, RFC 6386). It follows no length beyond
 //! the end of the file, and reserves no memory that a length only announces.
 
-use super::{
-    ebml::Id,
-    webm::{
-        BLOCK, BLOCK_DURATION, BLOCK_GROUP, CLUSTER, CODEC_ID, EBML, INFO, SEGMENT, SIMPLE_BLOCK,
-        TIMESTAMP, TIMESTAMP_SCALE, TRACK_ENTRY, TRACK_NUMBER, TRACKS,
-    },
+use super::webm::{
+    BLOCK, BLOCK_DURATION, BLOCK_GROUP, CLUSTER, CODEC_ID, EBML, INFO, Id, SEGMENT, SIMPLE_BLOCK,
+    TIMESTAMP, TIMESTAMP_SCALE, TRACK_ENTRY, TRACK_NUMBER, TRACKS,
 };
 use crate::media::images::{self, Inline};
 
