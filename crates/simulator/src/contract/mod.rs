@@ -6,7 +6,6 @@ mod fields;
 mod paths;
 mod schema;
 mod submission;
-mod violation;
 
 use std::{
     collections::BTreeSet,
@@ -18,13 +17,13 @@ use axum::http::Method;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub(crate) use self::check::{MAX_VIOLATIONS, Step, Violation};
 pub(crate) use self::check::{integer, integer_field, violations};
 pub(crate) use self::fields::{AspectRatio, Field, Fields};
 use self::paths::Template;
 pub(crate) use self::paths::{neutral_path, prefixed_path};
 pub use self::schema::Schema;
 pub(crate) use self::submission::{Need, OperationKind, Submission};
-pub(crate) use self::violation::{MAX_VIOLATIONS, Step, Violation};
 
 use crate::{error::StartError, values::names};
 

@@ -5,19 +5,18 @@ use std::sync::Arc;
 use regress::Regex;
 use serde_json::{Map, Value};
 
-use super::{
-    check::{Check, integer, list},
-    violation::{self, Violation},
-};
+use super::check::{Check, Violation, integer, list, pointer};
 
 /// Keywords whose rules the simulator enforces.
-const CHECKED: &str = "$ref additionalProperties allOf anyOf enum exclusiveMaximum exclusiveMinimum format \
+const CHECKED: &str = "\
+    $ref additionalProperties allOf anyOf enum exclusiveMaximum exclusiveMinimum format \
     items maxItems maxLength maximum minItems minLength minimum multipleOf not nullable \
     oneOf pattern properties required type";
 
 /// Keywords without a rule for the shape of a value: notes, and the rules that
 /// [`Fields`](super::Fields) has.
-const UNCHECKED: &str = "default deprecated description example title x-address x-aspect-ratio x-correction \
+const UNCHECKED: &str = "\
+    default deprecated description example title x-address x-aspect-ratio x-correction \
     x-default x-extensible-enum x-image x-mask-of x-max-megapixels x-not-shown x-same-size \
     x-secret x-success x-valid-seconds";
 
@@ -51,7 +50,7 @@ impl Schema {
     /// is not shown.
     pub fn problems(&self, value: &Value) -> Vec<(String, String)> {
         let found = self.violations(value).into_iter();
-        found.map(|violation| (violation::pointer(&violation.loc), violation.msg)).collect()
+        found.map(|violation| (pointer(&violation.loc), violation.msg)).collect()
     }
 
     pub(crate) fn is_valid(&self, value: &Value) -> bool {

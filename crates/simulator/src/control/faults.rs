@@ -9,8 +9,7 @@ use serde_json::json;
 
 use super::{
     Routes, Shared,
-    caller::Caller,
-    response::{self, At, Change, ControlResult, Problem},
+    response::{self, At, Caller, Change, ControlResult, Problem},
 };
 use crate::faults::Faults;
 

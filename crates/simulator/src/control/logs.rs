@@ -13,8 +13,7 @@ use time::UtcDateTime;
 
 use super::{
     Shared,
-    caller::Caller,
-    response::{self, At, Change, ControlResult, Parameters, Problem},
+    response::{self, At, Caller, Change, ControlResult, Parameters, Problem},
 };
 use crate::{
     billing::{accounts::Actor, credits::Credits},

@@ -2,7 +2,6 @@
 //! is on a separate port, which is loopback or requires a token, and does not take API keys.
 
 mod accounts;
-mod caller;
 mod events;
 mod faults;
 mod guard;

@@ -12,8 +12,7 @@ use serde_json::{Value, json};
 
 use super::{
     Shared,
-    caller::Caller,
-    response::{self, Change, ControlResult, Problem},
+    response::{self, Caller, Change, ControlResult, Problem},
 };
 use crate::{
     billing::accounts::{Actor, ProjectRef},

@@ -5,7 +5,6 @@ mod applied;
 pub(crate) mod fuzzing;
 mod grammar;
 mod requested;
-mod responses;
 mod table;
 
 use std::{
@@ -19,7 +18,7 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 use tracing::{debug, info};
 
 pub(crate) use self::{
-    applied::AppliedFaults, requested::RequestedFaults, responses::cut_short, table::FalseStatus,
+    applied::AppliedFaults, applied::cut_short, requested::RequestedFaults, table::FalseStatus,
 };
 pub use self::{
     grammar::FaultError,

@@ -1,5 +1,5 @@
-//! The faults: the table of the documentation, from which the notation and the page have their names,
-//! places, values and effects, and what each one does.
+//! The faults: the table of the documentation, from which the notation and the page have their
+//! names, places, values and effects, and what each one does.
 
 use std::{fmt, ops::Range, str::FromStr, sync::LazyLock, time::Duration};
 

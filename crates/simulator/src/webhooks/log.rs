@@ -10,8 +10,8 @@ use axum::http::HeaderValue;
 use url::Origin;
 
 use super::{
+    sender::{Headers, SigningKey},
     settings::WebhookSettings,
-    signing::{Headers, SigningKey},
     view::{WebhookAttempt, WebhookCause, WebhookDelivery, WebhookState},
 };
 use crate::http::outgoing::Target;

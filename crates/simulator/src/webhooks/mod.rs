@@ -3,7 +3,6 @@
 mod log;
 mod sender;
 mod settings;
-mod signing;
 mod view;
 
 use std::{
@@ -20,7 +19,7 @@ use url::Url;
 pub(crate) use self::sender::run;
 use self::{
     log::{Delivery, DeliveryLog},
-    signing::{Headers, SigningKey},
+    sender::{Headers, SigningKey},
 };
 pub use self::{
     settings::{WebhookScheme, WebhookSettings},

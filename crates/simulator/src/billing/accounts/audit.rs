@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Accounts, role::Permission};
+use super::{Accounts, settings::Permission};
 
 /// The maximum number of entries; the oldest are dropped.
 const MAX_KEPT: usize = 10_000;

@@ -7,7 +7,7 @@ mod projects;
 use std::{sync::Arc, time::Duration};
 
 use super::{
-    Accounts, OrganizationRecord, ProjectRecord, ProjectRef, audit::Actor, role::Permission,
+    Accounts, OrganizationRecord, ProjectRecord, ProjectRef, audit::Actor, settings::Permission,
     start::id_of,
 };
 

@@ -8,7 +8,7 @@ use super::{
     Accounts, OrganizationRecord, ProjectRecord, ProjectRef,
     audit::Actor,
     key::Key,
-    role::Permission,
+    settings::Permission,
     settings::{Finetune, Limits, Member},
     spending::{Spent, Usage},
 };

@@ -1,8 +1,8 @@
 //! Shapes: what stands, floats or flies in a painting.
 //!
-//! Each is an SVG file in `shapes/`, and has a row in `shapes/shapes.tsv`. The files use a subset of
-//! SVG: paths, circles, ellipses and rectangles, each with a fill or a stroke, on a box that is 100
-//! units high.
+//! Each is an SVG file in `shapes/`, and has a row in `shapes/shapes.tsv`. The files use a subset
+//! of SVG: paths, circles, ellipses and rectangles, each with a fill or a stroke, on a box that is
+//! 100 units high.
 //!
 //! Browsers show a file in its own colours. In a picture, the elements of the classes `main`,
 //! `shade`, `light` and `kin` take on the colour that the prompt names, and those of the class

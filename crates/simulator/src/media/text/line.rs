@@ -1,5 +1,5 @@
-//! A line of text: which glyph is where, from left to right. Joining Arabic letters takes the feature
-//! `shaping`.
+//! A line of text: which glyph is where, from left to right. Joining Arabic letters takes the
+//! feature `shaping`.
 
 use ab_glyph::{Font as _, FontRef, GlyphId};
 use unicode_bidi::BidiInfo;

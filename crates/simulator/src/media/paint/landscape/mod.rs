@@ -7,7 +7,6 @@ mod places;
 mod setting;
 mod sky;
 mod subjects;
-mod water;
 
 use image::DynamicImage;
 
@@ -82,13 +81,13 @@ fn scenery(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
     land::far(canvas, draw, setting);
     match setting.terrain {
         Sight::City => places::city(canvas, draw, setting),
-        Sight::Sea => water::sea(canvas, draw, setting),
+        Sight::Sea => land::sea(canvas, draw, setting),
         Sight::Space => {}
         _ => land::near(canvas, draw, setting),
     }
     sky::fog(canvas, setting);
     if setting.has_lake {
-        water::lake(canvas, draw, setting);
+        land::lake(canvas, draw, setting);
     }
     if let Some(bank) = &setting.bank {
         land::bank(canvas, draw, setting, bank);
