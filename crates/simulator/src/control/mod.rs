@@ -8,7 +8,6 @@ mod guard;
 mod logs;
 mod metrics;
 mod openapi;
-mod page;
 mod response;
 mod state;
 mod tasks;
@@ -18,7 +17,7 @@ use std::{collections::BTreeMap, net::SocketAddr, sync::Arc};
 use axum::{
     Router,
     extract::{FromRef, State},
-    http::StatusCode,
+    http::{StatusCode, header},
     routing::{MethodRouter, get, post},
 };
 use serde_json::json;
@@ -126,7 +125,7 @@ pub(crate) fn router(
     let (global, regional) = (endpoint(Region::Global), endpoint(Region::Regional));
     let routes = routes().into_iter();
     routes
-        .fold(page::routes(), |router, (path, _, methods)| router.route(path, methods))
+        .fold(page(), |router, (path, _, methods)| router.route(path, methods))
         .method_not_allowed_fallback(async || {
             Problem::new(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed")
         })
@@ -140,6 +139,28 @@ pub(crate) fn router(
             guard::Guard::new(address, state.config.control_token.as_ref()),
             guard::check,
         ))
+}
+
+/// The path and content of each file of the page.
+const FILES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/page.rs"));
+
+/// The files of the page, which are built into the crate.
+fn page() -> Router<Control> {
+    FILES.iter().fold(Router::new(), |router, (path, content)| {
+        let file = ([(header::CONTENT_TYPE, media_type(path))], *content);
+        let path = path.strip_suffix("index.html").unwrap_or(path);
+        router.route(path, get(async move || file))
+    })
+}
+
+fn media_type(path: &str) -> &'static str {
+    match path.rsplit_once('.') {
+        Some((_, "html")) => "text/html; charset=utf-8",
+        Some((_, "js")) => "text/javascript; charset=utf-8",
+        Some((_, "css")) => "text/css; charset=utf-8",
+        Some((_, "svg")) => "image/svg+xml",
+        _ => "text/plain; charset=utf-8",
+    }
 }
 
 /// Swagger UI without its own page: ours embeds it.

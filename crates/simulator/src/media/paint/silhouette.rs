@@ -106,10 +106,11 @@ impl<'a> Silhouette<'a> {
             }
             (Place::Held, ..) => {
                 let is_whole = !matches!(self.shape.zone, Zone::Bust | Zone::Half);
-                let low = self.at.1 - self.tall * if is_whole { 0.4 } else { 0.2 };
+                let (low, shift) = if is_whole { (0.4, 3.5) } else { (0.2, 7.0) };
+                let low = self.at.1 - self.tall * low;
                 let is_near = |(_, y): &(f32, f32)| (y - low).abs() < self.tall * 0.04;
                 let hand = self.pixels().into_iter().filter(is_near).map(|(x, _)| x);
-                let aside = if is_whole { tall * shape.wide() / 350.0 } else { 0.0 };
+                let aside = tall * shape.wide() / 100.0 / shift;
                 (hand.fold(self.at.0, f32::max) + aside, low + tall * 0.3)
             }
             (Place::Worn, ..) => {

@@ -234,7 +234,9 @@ fn foot(
             stands(setting.skyline + short * 0.06)
         }
         Zone::Land | Zone::Back if setting.has_table => stands(setting.table_edge() + short * 0.07),
-        Zone::Back if setting.terrain == Sight::Room => setting.skyline + short * 0.04,
+        Zone::Back if setting.terrain == Sight::Room => {
+            (setting.skyline + short * 0.04).max(whole + short * 0.02)
+        }
         Zone::Back => {
             let bank = setting.bank.as_ref().and_then(|bank| bank.get(x.max(0.0) as usize));
             bank.map_or(floor * 0.86, |top| top + short * 0.02)
