@@ -167,6 +167,7 @@ mod tests {
             })
         };
         assert_eq!(shape("a boot in the mud"), Some("boot"));
+        assert_eq!(shape("muddy boot"), Some("boot"));
         assert_eq!(shape("ein Boot im Hafen"), Some("boat"));
         assert_eq!(shape("drei alte Hunde"), Some("dog"));
         assert_eq!(shape("eine Gemüsesuppe"), Some("stew"));
