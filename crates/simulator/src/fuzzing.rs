@@ -10,7 +10,7 @@ use crate::{
     http::response::Part,
     journal::{Journal, RequestPattern},
     media::{images, video},
-    request::json,
+    request::validation::check_limits,
 };
 
 pub use crate::faults::fuzzing::{ReadFault, Source, read as read_fault, words};
