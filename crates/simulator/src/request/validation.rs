@@ -249,7 +249,8 @@ const MAX_VALUES: usize = 10_000;
 /// The maximum length of a name in bytes, as it is written.
 const MAX_NAME_BYTES: usize = 256;
 
-/// Fails if a document exceeds a limit. What is not JSON may pass, because it is not stored.
+/// Fails if a document exceeds a limit. That is checked before it is parsed: small values take a
+/// hundred times the memory of their text. What is not JSON may pass, because it is not stored.
 pub(crate) fn check_limits(document: &[u8]) -> Result<(), String> {
     let mut values = 0;
     let mut rest = document;

@@ -150,7 +150,7 @@ pub(crate) struct PictureLimits {
 }
 
 impl Picture {
-    /// Checks everything but the pixels of its images.
+    /// Checks everything but the pixels of the images of a picture in a snapshot.
     pub(crate) fn check(&self, limits: &PictureLimits) -> Result<(), String> {
         let PictureLimits { side, pixels, .. } = *limits;
         let (width, height) = self.size;
@@ -228,6 +228,7 @@ const NEUTRAL_GUIDANCE: f32 = 3.0;
 /// The number of steps of a finished picture.
 const ALL_STEPS: u32 = 50;
 
+/// The settings of a picture other than prompt, seed, size and images.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Settings {
