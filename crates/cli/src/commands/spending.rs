@@ -31,7 +31,7 @@ model, and in a batch with what its budget reserves.
 
 Examples:
   kiln spending --since 30d --by model
-  kiln spending --by ledger,group --ledger foxes/.imagekiln-ledger.sqlite")]
+  kiln spending --by ledger,group --ledger foxes/.kiln-batch.db")]
 pub struct Options {
     /// What each row is about; several between commas [default: day,group,model]
     #[arg(long, value_name = "COLUMN", value_delimiter = ',', value_enum)]
