@@ -176,9 +176,9 @@ fn options(program: &Command) -> String {
 fn kinds() -> String {
     let line = |(kind, meaning): &(&str, &str)| format!("\n  {kind:<17}{meaning}");
     format!(
-        "RETRY says whether a script may run the same command again: it may succeed later, and \
-         charges nothing twice. CHARGED says whether the command has submitted something that is \
-         charged.\n\n\
+        "RETRY says whether the same command may succeed later although nothing was changed. A \
+         command of a batch may be run again after every code: it charges nothing twice. CHARGED \
+         says whether the command has submitted something that is charged.\n\n\
          With --json, an error has one of these kinds:{}",
         KINDS.iter().map(line).collect::<String>()
     )

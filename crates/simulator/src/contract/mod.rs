@@ -75,6 +75,8 @@ impl fmt::Display for Region {
 /// The operations of the document.
 pub(crate) struct Contract {
     operations: Vec<Operation>,
+    /// The path of the operation that returns the status of a task.
+    pub(crate) polling_path: String,
     /// The names of secret fields in all requests.
     pub(crate) secret_fields: BTreeSet<String>,
 }
@@ -136,13 +138,19 @@ impl Contract {
                 });
             }
         }
+        let is_poll = |operation: &&Operation| matches!(operation.action, Action::Poll);
+        let polling_path = operations
+            .iter()
+            .find(is_poll)
+            .map(|operation| operation.template.path.clone())
+            .ok_or_else(|| StartError::contract("paths", "no operation polls a task"))?;
         let fields = operations.iter().filter_map(|operation| match &operation.action {
             Action::Submit(submission) => Some(submission.fields.iter()),
             Action::Poll => None,
         });
         let secret = fields.flatten().filter(|(_, field)| field.secret);
         let secret_fields = secret.map(|(name, _)| name.to_owned()).collect();
-        Ok(Self { operations, secret_fields })
+        Ok(Self { operations, polling_path, secret_fields })
     }
 
     /// Finds the operation of a method and a neutral path, or the methods that the path allows.
@@ -235,6 +243,16 @@ mod tests {
         document["paths"]["/v1/gen-9-new"]["post"]["operationId"] = json!("gen_9_new");
         let contract = Contract::read(&Arc::new(document)).unwrap();
         assert_eq!(contract.submission("gen-9-new").unwrap().0, "gen_9_new");
+    }
+
+    #[test]
+    fn the_polling_path_is_that_of_the_document() {
+        let mut document = document();
+        let poll = document["paths"].as_object_mut().unwrap().remove("/v1/get_result").unwrap();
+        let error = Contract::read(&Arc::new(document.clone())).err().unwrap().to_string();
+        assert!(error.contains("no operation polls a task"), "{error}");
+        document["paths"]["/v1/result"] = poll;
+        assert_eq!(Contract::read(&Arc::new(document)).unwrap().polling_path, "/v1/result");
     }
 
     #[test]

@@ -146,9 +146,10 @@ fn create(
         webhook.map(|(url, _)| url).filter(|_| state.config.webhooks.omit_polling_url);
     let base = foreign_base.as_ref().unwrap_or(&call.base);
     let status = || task.status(now, &state.config.in_progress).to_owned();
+    let polling_url = || format!("{base}{}?id={}", state.contract.polling_path, task.id);
     let accepted = Accepted {
         id: task.id.clone(),
-        polling_url: webhook_url.is_none().then(|| format!("{base}/v1/get_result?id={}", task.id)),
+        polling_url: webhook_url.is_none().then(polling_url),
         status: webhook_url.is_some().then(status),
         webhook_url,
         cost: task.cost,
