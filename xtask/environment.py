@@ -10,9 +10,17 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
+# The program of the simulator.
+KILN = os.environ.get("KILN", "cargo run -q -p imagekiln-cli --bin kiln --")
+
 # Debian's sources of Go packages, which need no download, and the one that a Go client needs.
 DEBIAN_GO = "/usr/share/gocode"
 GO_VALIDATOR = f"{DEBIAN_GO}/src/gopkg.in/validator.v2"
+
+# Debian's HTTP libraries, which the clients in Ruby and PHP need. The first one is found by the list
+# of its files, because its path has its version.
+RUBY_TYPHOEUS = "/var/lib/dpkg/info/ruby-typhoeus.list"
+PHP_GUZZLE = "/usr/share/php/GuzzleHttp/autoload.php"
 
 # Programs and files that are not in the registries, and how to get them.
 REQUIREMENTS = {
@@ -21,7 +29,11 @@ REQUIREMENTS = {
     "java": "install Java 11 or later",
     "go": "install Go (in Debian: golang-go)",
     "time": "install GNU time (in Debian: time)",
+    "ruby": "install Ruby 2.7 or later",
+    "php": "install PHP 8.1 or later (in Debian: php-cli)",
     GO_VALIDATOR: "install the Debian package golang-gopkg-validator.v2-dev",
+    RUBY_TYPHOEUS: "install the Debian package ruby-typhoeus",
+    PHP_GUZZLE: "install the Debian package php-guzzlehttp-guzzle",
 }
 
 # A lock file would contain the address of the registry.
@@ -136,7 +148,7 @@ class Environment:
 class Simulator:
     """A simulator on free ports, which runs until the end of a `with` block."""
 
-    def __init__(self, *options, kiln="cargo run -q -p imagekiln-cli --bin kiln --"):
+    def __init__(self, *options, kiln=KILN):
         command = f"{kiln} simulate --json --port 0 --stop-with-stdin".split() + list(options)
         self.process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, text=True)

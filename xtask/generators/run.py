@@ -3,14 +3,14 @@ against the simulator: python3 xtask/generators/run.py [TOOL...]
 
 The tools are installed and run below `target/generators`. A folder beside this file has the program
 of a generated client, which makes a picture, saves it at the path in its last argument, and prints
-the number of polls.
+the number of polls. The variable KILN names a `kiln` to use instead of a debug build.
 """
 
 import sys
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parent.parent))
-from environment import GO_VALIDATOR, Environment, Failed, Simulator
+from environment import GO_VALIDATOR, PHP_GUZZLE, RUBY_TYPHOEUS, Environment, Failed, Simulator
 
 CONTRACT = "../../../openapi.json"
 TYPESCRIPT = ("tsc driver.ts --strict --outDir built --rootDir . --target ES2022 --module CommonJS "
@@ -35,12 +35,14 @@ TOOLS = [
     # They read the contract that the simulator serves, without `x-` keywords.
     ("prism", "@stoplight/prism-cli", [], "prism --version", PROGRAM),
     ("fastmcp", "fastmcp", [], "fastmcp version", PROGRAM),
+    ("aiopenapi3", "aiopenapi3", [], f"aiopenapi3 validate {CONTRACT}", PROGRAM),
     # By default, fields with a default value are required, also in requests.
     ("openapi-typescript", "openapi-typescript", [],
      f"openapi-typescript {CONTRACT} --output generated/schema.d.ts --default-non-nullable false",
      TYPESCRIPT),
     ("hey-api", "@hey-api/openapi-ts", [],
      f"openapi-ts --no-log-file -i {CONTRACT} -o generated", TYPESCRIPT),
+    ("orval", "orval", [], "orval --config orval.config.mjs", TYPESCRIPT),
     # Its client discards the body of a response that is a reference.
     ("swagger-typescript-api", "swagger-typescript-api", [],
      "swagger-typescript-api generate --path ../inlined.json --output generated --name Api.ts",
@@ -53,6 +55,10 @@ TOOLS = [
      openapi_generator("typescript-fetch"), TYPESCRIPT),
     ("openapi-generator-go", "openapi-generator-cli", ["java", "go", GO_VALIDATOR],
      openapi_generator("go", "src/openapi"), ("go build -o driver driver", "./driver")),
+    ("openapi-generator-ruby", "openapi-generator-cli", ["java", "ruby", RUBY_TYPHOEUS],
+     openapi_generator("ruby"), ("ruby -wc driver.rb", "ruby -I generated/lib driver.rb")),
+    ("openapi-generator-php", "openapi-generator-cli", ["java", "php", PHP_GUZZLE],
+     openapi_generator("php"), ("php -l driver.php", "php driver.php")),
     ("openapi-generator-rust", "openapi-generator-cli", ["java"],
      openapi_generator("rust"), ("cargo build --quiet", "../cargo/debug/driver")),
 ]
