@@ -17,8 +17,8 @@ KILN = os.environ.get("KILN", "cargo run -q -p imagekiln-cli --bin kiln --")
 DEBIAN_GO = "/usr/share/gocode"
 GO_VALIDATOR = f"{DEBIAN_GO}/src/gopkg.in/validator.v2"
 
-# Debian's HTTP libraries, which the clients in Ruby and PHP need. The first one is found by the list
-# of its files, because its path has its version.
+# Debian's HTTP libraries, which the clients in Ruby and PHP need. The path of the Ruby library has
+# its version, so the list of the package's files stands for it.
 RUBY_TYPHOEUS = "/var/lib/dpkg/info/ruby-typhoeus.list"
 PHP_GUZZLE = "/usr/share/php/GuzzleHttp/autoload.php"
 
