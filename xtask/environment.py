@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import subprocess
+import urllib.error
 import urllib.request
 from pathlib import Path
 
@@ -66,7 +67,7 @@ class Environment:
         self.path = os.pathsep.join([*map(str, own), os.environ["PATH"]])
         self.versions = {}
         for program, registry in REGISTRIES.items():
-            if not self.missing([program]):
+            if (self.committed / registry[0]).exists() and not self.missing([program]):
                 self.install(*registry)
 
     def install(self, name, directory, commands):
@@ -143,6 +144,16 @@ class Environment:
             last = [text for text in both.splitlines() if text.strip()][-20:]
             raise Failed(f"`{line}` failed ({done.returncode}):\n" + "\n".join(last))
         return done.stdout
+
+
+def request(url, body=None, headers=()):
+    """Returns the status code and the bytes of a response. A body is bytes of JSON."""
+    headers = {"content-type": "application/json"} | dict(headers)
+    try:
+        with urllib.request.urlopen(urllib.request.Request(url, body, headers), timeout=60) as got:
+            return got.status, got.read()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read()
 
 
 class Simulator:
