@@ -1,5 +1,5 @@
 """Submits many small tasks to one simulator, and advances its clock by 24 hours meanwhile:
-python3 xtask/doubles/many.py [KILN [TASKS [SECONDS]]]
+python3 xtask/doubles/many.py [KILN [TASKS [SECONDS [MAX_KEPT_BYTES]]]]
 
 Prints the memory of the simulator and the times of its responses every three hours of its clock.
 After each three hours, a task is polled before and after it is ready, and its picture downloaded.
@@ -17,11 +17,12 @@ from pathlib import Path
 sys.path.append(str(Path(__file__).resolve().parent.parent))
 from environment import Simulator, request
 
-KILN, TASKS, SECONDS = [*sys.argv[1:], *["target/release/kiln", 1_000_000, 600][len(sys.argv) - 1:]]
+# By default a quarter of the simulator's MAX_KEPT_BYTES, so that a slow one drops tasks, too.
+DEFAULTS = ["target/release/kiln", 1_000_000, 600, 1 << 28]
+KILN, TASKS, SECONDS, KEPT = [*sys.argv[1:], *DEFAULTS[len(sys.argv) - 1:]]
 # The clock advances by STEP seconds after each round, in the middle of which tasks get ready.
 ROUNDS, STEP, CONNECTIONS, AT_ONCE = 288, 300, 4, 50
-# A quarter of the default, so that tasks are dropped on a slow machine, too.
-SETTINGS = ("max_kept_bytes = 268435456\nready_after = 150\nmax_active_tasks = 1000000\n"
+SETTINGS = (f"max_kept_bytes = {KEPT}\nready_after = 150\nmax_active_tasks = 1000000\n"
             "[prices]\nsubmission = 0\noutput_megapixel = 0\n")
 BODY = b'{"prompt": "fox", "width": 64, "height": 64, "output_format": "png"}'
 KEY = {"x-key": "imagekiln-simulator-key"}
