@@ -3,6 +3,7 @@ python3 xtask/doubles/many.py [KILN [TASKS [SECONDS [MAX_KEPT_BYTES]]]]
 
 Prints the memory of the simulator and the times of its responses every three hours of its clock.
 After each three hours, a task is polled before and after it is ready, and its picture downloaded.
+KILN is a program, by default target/release/kiln.
 """
 
 import json

@@ -1,8 +1,9 @@
-"""Compares the simulator with general doubles of HTTP services: a table of measurements and of what
-each does with the requests of a test suite. python3 xtask/doubles/run.py [KILN]
+"""Compares the simulator with general doubles of HTTP services, and prints a table of measurements
+and of what each does with the requests of a test suite: python3 xtask/doubles/run.py [KILN]
 
-The doubles are installed below `target/doubles`. Prism reads the contract. A folder beside this
-file configures WireMock or Mockoon: a task, its picture and webhook, and a schema of its request.
+KILN is a program, by default target/release/kiln. The doubles are installed below `target/doubles`.
+Prism reads the contract. A folder beside this file configures WireMock or Mockoon: a task, its
+picture and webhook, and a schema of its request.
 """
 
 import hashlib
@@ -196,6 +197,8 @@ def column(environment, name, command, journal):
 
 def main():
     environment, columns = Environment("doubles"), []
+    if missing := environment.missing(["npm", "java"]):
+        sys.exit(missing)
     with Simulator(kiln=KILN) as simulator:
         (environment.folder / "contract.json").write_text(
             simulator.get("/api/openapi.json?keywords=standard"))
