@@ -1,15 +1,16 @@
-//! Manages the connections of a client with their TLS backend, and replaces them when a host stops
-//! responding.
+//! Manages the connections of a client and their TLS backend, and replaces the connections to a
+//! host that stops responding.
 //!
-//! Servers close idle connections, after two minutes or at once. A poll or a download that is
-//! written into the closing is repeated, but nobody knows whether such a submission was received.
-//! So each submission gets a new connection, except over HTTP/2, where the server says which
+//! A server may close an idle connection at any time, even at the moment at which the client sends
+//! a request on it. The client repeats a poll or a download that fails in this way. It cannot
+//! repeat a submission, because it does not know whether the server has received it. So each
+//! submission uses a new connection, except over HTTP/2, where the server tells the client which
 //! requests it has received.
 //!
-//! The HTTP client keeps a connection as long as it appears to work, and cannot be told to close
-//! it. An HTTP/2 connection that accepts requests without responding would block all requests to
-//! its host. So when an exchange with a host stalls, the host gets a new HTTP client with new
-//! connections, as often as that happens.
+//! `reqwest` keeps a connection as long as it appears to work, and has no method that closes one.
+//! An HTTP/2 connection that accepts requests without responding would block all requests to its
+//! host. So each time an exchange with a host stalls, this module creates a new HTTP client, with
+//! new connections, for the next requests to that host.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -38,12 +39,12 @@ use url::Url;
 use super::hosts::{UrlRefusal, is_loopback, reason_not_public};
 use crate::values::Mutex;
 
-/// After this much silence, other requests to the host use a new connection. The silent exchange
-/// itself continues.
+/// If an exchange makes no progress for this long, later requests to the same host use a new
+/// connection. The stalled exchange itself continues.
 const STALL_LIMIT: Duration = Duration::from_secs(10);
 
-/// The maximum number of hosts with their own client. A service uses few hosts; the limit bounds
-/// memory if a service invents host names.
+/// The maximum number of hosts with an HTTP client of their own. A service normally uses few hosts.
+/// The limit bounds the memory that a service can use up by inventing host names.
 const MOST_HOSTS: usize = 32;
 
 /// Provides the HTTP client for a URL.
@@ -51,13 +52,14 @@ pub(crate) struct Connections {
     stall_limit: Duration,
     settings: HttpSettings,
     shared: Arc<HttpClients>,
-    /// The clients of hosts that fell silent.
+    /// The clients of hosts with a stalled exchange. They replace the shared clients for these
+    /// hosts.
     renewed: Mutex<HashMap<String, Arc<HttpClients>>>,
-    /// The hosts whose last response to a submission was HTTP/2.
+    /// The hosts that responded to the last submission over HTTP/2.
     multiplexed: Mutex<HashSet<String>>,
 }
 
-/// The HTTP client for one exchange with a host, and the clients that it belongs to.
+/// The HTTP client for one exchange with a host, and the set of clients that it belongs to.
 pub(crate) struct Connection {
     pub(crate) http: reqwest::Client,
     clients: Arc<HttpClients>,
@@ -65,7 +67,8 @@ pub(crate) struct Connection {
 }
 
 impl Connections {
-    /// `silence` is the configured silence limit.
+    /// Creates the connections of a client. `silence` is the configured silence limit; an exchange
+    /// counts as stalled after this time at the latest.
     pub(crate) fn new(silence: Duration, settings: HttpSettings) -> reqwest::Result<Self> {
         let shared = Arc::new(HttpClients::new(&settings)?);
         let stall_limit = STALL_LIMIT.min(silence);
@@ -73,15 +76,16 @@ impl Connections {
         Ok(Self { stall_limit, settings, shared, renewed, multiplexed })
     }
 
-    /// Returns the client for a host. It is trusted if the settings name it, or if it may receive
-    /// the key, and not if only the service named it.
+    /// Returns the HTTP client for the host of a URL. `is_trusted` is true if the settings name the
+    /// host or if it may receive the key. It is false if only the service named the host.
     pub(crate) fn to(&self, url: &Url, is_trusted: bool) -> Connection {
         let host = host_of(url);
         let clients = Arc::clone(self.renewed.lock().get(&host).unwrap_or(&self.shared));
         Connection { http: clients.client(url, is_trusted).clone(), clients, host }
     }
 
-    /// Returns the client for a submission to a base URL.
+    /// Returns the HTTP client for a submission to a base URL. It opens a new connection, unless
+    /// the host responded to the last submission over HTTP/2.
     pub(crate) fn to_submit(&self, url: &Url) -> Connection {
         let connection = self.to(url, true);
         if self.multiplexed.lock().contains(&connection.host) {
@@ -90,7 +94,7 @@ impl Connections {
         Connection { http: connection.clients.once(url).clone(), ..connection }
     }
 
-    /// Notes the version of the response to a submission.
+    /// Remembers whether the host responded to a submission over HTTP/2.
     pub(crate) fn responded(&self, url: &Url, version: Version) {
         let (host, mut multiplexed) = (host_of(url), self.multiplexed.lock());
         if version == Version::HTTP_2 {
@@ -100,11 +104,11 @@ impl Connections {
         }
     }
 
-    /// Stops using the current connections to the host for new exchanges. Exchanges in progress
-    /// continue.
+    /// Replaces the HTTP client of the host, so that new exchanges use new connections. Exchanges
+    /// in progress continue on the old ones.
     pub(crate) fn abandon(&self, Connection { clients, host, .. }: &Connection) {
         let mut renewed = self.renewed.lock();
-        // Another stalled exchange on the same connection may have replaced it already.
+        // Another stalled exchange of the same client may have replaced the client already.
         if !Arc::ptr_eq(renewed.get(host).unwrap_or(&self.shared), clients) {
             return;
         }
@@ -116,8 +120,9 @@ impl Connections {
         renewed.insert(host.clone(), Arc::new(clients));
     }
 
-    /// Returns the outcome of `exchange`, or `None` if there is none by the time that `until`
-    /// returns. `quiet_since` returns when the exchange last made progress.
+    /// Runs an exchange and returns its outcome, or `None` if it has not ended by the time that
+    /// `until` returns. `quiet_since` returns when the exchange last made progress. If the exchange
+    /// stalls, the connection is abandoned for other exchanges.
     pub(crate) async fn watch<T>(
         &self,
         connection: &Connection,
@@ -134,7 +139,8 @@ impl Connections {
                 Ok(outcome) => return Some(outcome),
                 Err(_) if quiet_since() > since => {}
                 Err(_) => {
-                    // A short deadline says nothing about the connection.
+                    // An exchange that reached a short deadline does not prove that its connection
+                    // has stalled.
                     if since.elapsed() >= self.stall_limit {
                         self.abandon(connection);
                         is_stalled = true;
@@ -158,11 +164,12 @@ fn host_of(url: &Url) -> String {
 const STREAM_WINDOW: u32 = 4 * 1024 * 1024;
 const CONNECTION_WINDOW: u32 = 16 * 1024 * 1024;
 
-/// The interval and the timeout of HTTP/2 pings. A connection without a ping response is closed.
+/// The interval and the timeout of HTTP/2 pings. The HTTP client closes a connection on which a
+/// ping was not acknowledged in time.
 const PING_EVERY: Duration = Duration::from_secs(5);
 const PING_LIMIT: Duration = Duration::from_secs(5);
 
-/// Customizes the HTTP clients.
+/// Changes the settings of an HTTP client before it is built.
 pub(crate) type Customize = Arc<dyn Fn(ClientBuilder) -> ClientBuilder + Send + Sync>;
 
 /// The settings that all HTTP clients of a [`Client`](crate::Client) share.
@@ -170,7 +177,7 @@ pub(crate) struct HttpSettings {
     pub(crate) tls: Customize,
     pub(crate) connect_timeout: Duration,
     pub(crate) user_agent: HeaderValue,
-    /// Replaces the proxies from the environment.
+    /// The proxy for all requests, and its URL. Replaces the proxies from the environment.
     pub(crate) proxy: Option<(Proxy, Url)>,
     pub(crate) customize: Option<Customize>,
 }
@@ -194,7 +201,8 @@ impl HttpSettings {
         };
         // Set last, so that `customize` cannot override these.
         builder
-            // A redirect would forward the key. `download` follows redirects itself.
+            // `reqwest` would forward the key to the target of a redirect. `download` follows
+            // redirects itself, without the key.
             .redirect(redirect::Policy::none())
             // Only `task` and `picture` decide whether a request may be retried.
             .retry(reqwest::retry::never())
@@ -208,9 +216,10 @@ pub(crate) const HAS_TLS: bool = cfg!(any(feature = "rustls", feature = "native-
 // program. Each backend enables everything it needs, so that `reqwest::Client::new()` elsewhere in
 // the program works as it does without this crate. No process-wide state is changed.
 
-/// Returns what sets TLS up in all HTTP clients of one [`Client`](crate::Client): the default of
-/// reqwest (rustls with aws-lc-rs), or the native TLS library of the operating system. They share
-/// it, because loading the system certificates is slow.
+/// Returns a function that sets up TLS in the HTTP clients of one [`Client`](crate::Client). The
+/// backend is the default of reqwest (rustls with aws-lc-rs), or the native TLS library of the
+/// operating system. All HTTP clients share the rustls configuration, because loading the system
+/// certificates is slow.
 ///
 /// Fails if the system has no certificates and a base URL uses https. If all base URLs use http
 /// (for example a simulator in a minimal container), it succeeds with an empty certificate store,
@@ -242,23 +251,24 @@ pub(crate) fn tls_backend(_base_is_https: bool) -> Result<Customize, String> {
     }))
 }
 
-/// The HTTP clients, of which the URL selects one.
+/// The HTTP clients for all kinds of URLs. The URL and the purpose of a request select one of them.
 struct HttpClients {
-    /// Without a proxy, because no proxy can reach the local loopback interface.
+    /// For loopback URLs. Uses no proxy, because a proxy cannot reach the loopback interface of
+    /// this machine.
     direct: reqwest::Client,
     /// Uses a proxy if one is configured for the host.
     proxied: reqwest::Client,
-    /// Without a proxy, restricted to public addresses.
+    /// For hosts that only the service named. Uses no proxy, and connects only to public addresses.
     public: reqwest::Client,
-    /// Like the first two, with a new connection for each request.
+    /// Like `direct`, but opens a new connection for each request.
     direct_once: reqwest::Client,
     proxied_once: reqwest::Client,
     proxies: Matcher,
 }
 
 impl HttpClients {
-    /// Builds all clients from the same settings. Uses the proxies that the environment defines
-    /// now, if the settings have none.
+    /// Builds all clients from the same settings. If the settings have no proxy, the clients use
+    /// the proxies that the environment defines at this moment.
     fn new(settings: &HttpSettings) -> reqwest::Result<Self> {
         let proxies = match &settings.proxy {
             Some((_, url)) => Matcher::builder().all(url.as_str()).build(),
@@ -275,14 +285,15 @@ impl HttpClients {
         })
     }
 
-    /// Returns the client with a new connection for a request to a trusted host.
+    /// Returns the client that opens a new connection for a request to a trusted host.
     fn once(&self, url: &Url) -> &reqwest::Client {
         if is_loopback(url) { &self.direct_once } else { &self.proxied_once }
     }
 
     /// Returns the client for a URL. A host is trusted if the settings name it, or if it may
-    /// receive the key. Only requests without a proxy are restricted to public addresses: a proxy
-    /// resolves the name itself, and often has a private address.
+    /// receive the key. For other hosts, requests without a proxy are restricted to public
+    /// addresses. Requests through a proxy are not, because the proxy resolves the host name
+    /// itself, and the proxy often has a private address.
     fn client(&self, url: &Url, is_trusted: bool) -> &reqwest::Client {
         let is_proxied =
             || url.as_str().parse().is_ok_and(|uri| self.proxies.intercept(&uri).is_some());
@@ -296,8 +307,9 @@ impl HttpClients {
     }
 }
 
-/// For hosts that only the service named. The HTTP client does not call it for IP addresses in
-/// URLs.
+/// Resolves the names of hosts that only the service named, and drops addresses that are not
+/// public. The HTTP client does not call a resolver for an IP address in a URL; `DeliveryRules`
+/// checks those.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PublicAddresses;
 

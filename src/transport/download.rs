@@ -1,5 +1,6 @@
-//! Fetches from a delivery URL. This module follows redirects itself, because every URL must be
-//! checked, and the choice of a proxy depends on its host.
+//! Fetches a delivery URL. This module follows redirects itself instead of leaving them to the HTTP
+//! client, because it must check the URL of every redirect, and because the host of each URL
+//! decides whether a proxy is used.
 
 use reqwest::{
     Response,
@@ -19,25 +20,27 @@ use crate::{TaskRef, retry::status::causes};
 
 const MAX_REDIRECTS: u32 = 5;
 
-/// Why there is no response.
+/// Why a download received no response.
 #[derive(Debug)]
 pub(crate) enum DownloadError {
-    /// The URL was refused before sending. Repeating the request would not help.
+    /// The URL, or the addresses of its host, are not allowed. Nothing was sent to this URL, and
+    /// repeating the request would not help.
     Refused(UrlRefusal),
     TooManyRedirects,
     Silent,
     Http(reqwest::Error),
 }
 
-/// The response at the end of the redirects.
+/// The response after all redirects, with its URL and its connection.
 pub(crate) struct Fetched {
     pub(crate) url: Url,
     pub(crate) connection: Connection,
     pub(crate) response: Response,
 }
 
-/// Fetches a delivery URL before `until`, and follows at most five redirects. No request has the
-/// key or a `Referer` header. `attempts` is the number of failed attempts before this one.
+/// Fetches a delivery URL and follows at most five redirects. Returns when the headers of the last
+/// response have arrived, or fails at `until`. No request contains the key or a `Referer` header.
+/// `attempts` is the number of failed attempts before this one.
 pub(crate) async fn get(
     service: &Service,
     rules: &DeliveryRules,
@@ -77,7 +80,8 @@ fn redirect_target(url: &Url, response: &Response) -> Option<Url> {
     url.join(location).ok()
 }
 
-/// A refusal by the resolver is nested in the error of the HTTP client.
+/// Converts an error of the HTTP client. If the resolver refused the addresses of the host, the
+/// refusal is nested in this error.
 fn error_of(error: reqwest::Error) -> DownloadError {
     let refusal = causes(&error).find_map(|cause| cause.downcast_ref::<UrlRefusal>()).cloned();
     refusal.map_or(DownloadError::Http(error), DownloadError::Refused)

@@ -53,8 +53,9 @@ use crate::{
     telemetry,
 };
 
-/// Code that runs before and after every HTTP exchange of a client, and before it repeats one, for
-/// example to add trace headers, to record metrics or to show what the client waits for.
+/// Code of the program that the client calls before and after each HTTP exchange, and before it
+/// repeats one. For example, a middleware can add trace headers, record metrics, or show what the
+/// client is waiting for.
 ///
 /// The client calls the methods on the task that runs the exchange, so they must not block. The
 /// default implementations do nothing. Add a middleware with
@@ -77,7 +78,8 @@ pub trait Middleware: Send + Sync {
         let _ = (exchange, outcome);
     }
 
-    /// Called when a request has failed and will be repeated, before the client waits.
+    /// Called when a request has failed and the client will repeat it, before the client waits for
+    /// the next attempt.
     fn retry(&self, retry: &Retry<'_>) {
         let _ = retry;
     }
@@ -137,8 +139,8 @@ pub struct Outcome {
     pub elapsed: Duration,
 }
 
-/// A request that has failed and will be repeated, or a submission that waits because others have
-/// failed.
+/// A request that has failed and that the client will repeat, or a submission that the client holds
+/// back because other submissions have failed.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct Retry<'a> {
@@ -151,11 +153,12 @@ pub struct Retry<'a> {
     /// The number of attempts that have failed in a row. 0 for a submission that waits for the end
     /// of an [outage](crate::ErrorKind::Outage), and at least 1 otherwise.
     pub failures: u32,
-    /// The maximum number of attempts, including the first. `None` for what is repeated until its
-    /// deadline: polls, and submissions that the service refuses because it is busy (429).
+    /// The maximum number of attempts, including the first. `None` for requests that the client
+    /// repeats until their deadline: polls, and submissions that the service refuses because it is
+    /// busy (429).
     pub attempts: Option<u32>,
-    /// How long the client waits before the next attempt. A webhook may end the wait for a poll
-    /// earlier, unless the service asked for it.
+    /// How long the client waits before the next attempt. A webhook may end the wait before a poll
+    /// earlier, unless the service asked for the wait.
     pub wait: Duration,
     /// Why the last attempt failed. [`Error::retry_after`] is the wait that the service asked for;
     /// a submission ignores a wait of zero.
@@ -175,13 +178,13 @@ pub(crate) const RESERVED_HEADERS: [&str; 9] = [
     "user-agent",
 ];
 
-/// What an exchange is about.
+/// The operation and the task of an exchange.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Subject<'a> {
     pub(crate) operation: Option<&'a str>,
     pub(crate) task_id: Option<&'a str>,
-    /// The number of requests for the same purpose before this one, because of failures and
-    /// redirects.
+    /// The number of earlier requests that this one repeats after a failure or continues after a
+    /// redirect.
     pub(crate) resends: u32,
 }
 
@@ -234,8 +237,9 @@ impl Middlewares {
     }
 }
 
-/// Calls a method of a middleware, and returns whether it did not panic. A panic ends only the
-/// method, because a submission that ends with it would lose its task.
+/// Calls a method of a middleware, and returns whether the method returned instead of panicking.
+/// The panic must not end the exchange: a submission that ends with a panic would lose a task that
+/// is billed.
 fn has_returned(method: &'static str, hook: impl FnOnce()) -> bool {
     let outcome = catch_unwind(AssertUnwindSafe(hook));
     if outcome.is_err() {
@@ -244,7 +248,7 @@ fn has_returned(method: &'static str, hook: impl FnOnce()) -> bool {
     outcome.is_ok()
 }
 
-/// Gives the reserved headers the values that they had.
+/// Restores the reserved headers, which a middleware cannot change.
 fn restore(headers: &mut HeaderMap, kept: &HeaderMap) {
     for name in RESERVED_HEADERS {
         headers.remove(name);
@@ -268,7 +272,7 @@ pub(crate) struct Observation {
 }
 
 impl Observation {
-    /// What the middlewares see of the exchange.
+    /// Returns what the middlewares see of the exchange.
     fn exchange(&self) -> Exchange<'_> {
         Exchange {
             purpose: self.purpose,
@@ -278,7 +282,8 @@ impl Observation {
         }
     }
 
-    /// Sends the request in the span of the exchange, and reports how that ended.
+    /// Sends the request in the span of the exchange, and records the response or the error in the
+    /// span.
     pub(crate) async fn send(
         mut self,
         sending: impl Future<Output = reqwest::Result<Response>>,
@@ -340,7 +345,8 @@ fn span(purpose: Purpose, url: &Url, subject: Subject<'_>) -> Span {
     )
 }
 
-/// Returns the path of the URL without what differs between tasks, if it is known.
+/// Returns the path of the URL as a template, without the parts that differ between tasks. `None`
+/// if the template is not known.
 fn template<'a>(purpose: Purpose, url: &'a Url, operation: Option<&str>) -> Option<&'a str> {
     match purpose {
         Purpose::Submission => match find_operation(operation?) {

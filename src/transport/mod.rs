@@ -1,5 +1,6 @@
-//! Sends requests and reads responses: TLS, hosts that may receive the key, streamed bodies,
-//! damaged responses.
+//! Sends requests and reads responses. The modules set up TLS connections, decide which hosts may
+//! receive the key and deliver pictures, stream request bodies, and read responses that are
+//! truncated or damaged.
 
 pub(crate) mod body;
 pub(crate) mod connections;

@@ -1,5 +1,5 @@
-//! Reads responses within limits of time and size, and keeps what arrived of truncated or damaged
-//! ones.
+//! Reads responses within limits of time and size. Of a truncated or damaged response, it keeps the
+//! part that arrived, because this part may contain the id of a paid task.
 
 use std::{future::poll_fn, io::Read, time::Duration};
 
@@ -28,7 +28,8 @@ use crate::{
 /// The maximum number of response bytes to keep. A normal response has a few hundred bytes.
 const MOST_KEPT: usize = 4 * 1024 * 1024;
 
-/// The maximum number of bytes to scan for an id after long padding.
+/// The maximum number of bytes to read of a response that exceeds `MOST_KEPT`. The rest is only
+/// scanned for an object, for example a task id after long padding.
 const MOST_READ: usize = 64 * 1024 * 1024;
 
 /// A response, possibly incomplete.
@@ -36,7 +37,7 @@ pub(crate) struct Response {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) ending: Ending,
-    /// The decompressed body, unless it is too long.
+    /// The decompressed body. `None` if it is longer than `MOST_KEPT`.
     pub(crate) body: Option<Vec<u8>>,
     /// The JSON of the body, or what could be salvaged from a truncated or damaged document.
     pub(crate) document: Option<Value>,
@@ -52,7 +53,8 @@ pub(crate) enum Ending {
     TooLong,
 }
 
-/// The part of a body that has arrived. The beginning is kept; the rest is only scanned.
+/// The part of a body that has arrived. The first `MOST_KEPT` bytes are kept. A body that is longer
+/// is scanned, and the scanner keeps only small members.
 #[derive(Default)]
 struct Arrived {
     kept: Vec<u8>,
@@ -61,7 +63,7 @@ struct Arrived {
 }
 
 impl Arrived {
-    /// Adds a chunk. Returns `false` if reading more is pointless.
+    /// Adds a chunk. Returns `false` if the caller should stop reading.
     fn push(&mut self, chunk: &[u8]) -> bool {
         self.read += chunk.len();
         if self.beyond.is_none() && self.read <= MOST_KEPT {
@@ -112,8 +114,8 @@ impl Response {
         Self { document, body, status, headers, ending }
     }
 
-    /// Returns the JSON of the body. If it is an array, returns its first element, because the
-    /// object may be wrapped in an array.
+    /// Returns the JSON of the body. If it is an array, returns its first element, because some
+    /// services wrap the object in an array.
     pub(crate) fn object(&self) -> Option<&Value> {
         match self.document.as_ref()? {
             Value::Array(elements) => elements.first(),
@@ -134,7 +136,8 @@ impl Response {
     }
 }
 
-/// Decompresses a body that was compressed although the client did not request compression.
+/// Decompresses a gzip body. The client does not request compression, but a server or a proxy may
+/// compress the body anyway.
 fn unpacked(body: Vec<u8>, headers: &HeaderMap) -> Vec<u8> {
     let is_declared = headers
         .get(CONTENT_ENCODING)
@@ -161,25 +164,25 @@ fn document(body: &[u8]) -> Option<Value> {
     }
     let body = body.strip_prefix("\u{feff}".as_bytes()).unwrap_or(body);
     match serde_json::from_slice::<Value>(body) {
-        // JSON that was serialized twice.
+        // The JSON was serialized twice, so the document is a string that contains the object.
         Ok(Value::String(text)) if text.starts_with('{') => document(text.as_bytes()),
         Ok(value) => Some(value),
         Err(_) => salvage(body),
     }
 }
 
-/// The maximum number of violations to keep. Requests have fewer fields.
+/// The maximum number of violations to keep. No request has this many fields.
 pub(crate) const MOST_VIOLATIONS: usize = 100;
 
-/// The violations of a 422 response, or an error message, without secrets that the service echoes.
-/// HTML bodies are ignored, because they are not readable in a terminal.
+/// The violations or the error message in the body of a failure response. Secrets that the service
+/// echoes are redacted. HTML bodies are ignored, because they are not readable in a terminal.
 #[derive(Default)]
 pub(crate) struct ErrorBody {
     pub(crate) message: Option<String>,
     pub(crate) violations: Vec<Violation>,
-    /// The complete response to an invalid request.
+    /// The complete response to an invalid request, if the body has that type.
     pub(crate) response: Option<HttpValidationError>,
-    /// What the contract does not define in it.
+    /// The parts of the response that the contract does not define.
     pub(crate) unexpected: Unexpected,
 }
 
@@ -213,7 +216,7 @@ impl ErrorBody {
         found
     }
 
-    /// Returns `: MESSAGE`, or an empty string.
+    /// Returns the message as the end of an error message: `: MESSAGE`, or an empty string.
     pub(crate) fn suffix(&self) -> String {
         self.message.as_ref().map_or_else(String::new, |message| format!(": {message}"))
     }
@@ -227,7 +230,7 @@ pub(crate) fn named(status: StatusCode) -> String {
     }
 }
 
-/// Removes the secrets, and limits the lengths of the texts.
+/// Redacts the secrets in a violation, and limits the lengths of its texts.
 fn cleaned(violation: Violation, redaction: &Redaction) -> Violation {
     let step = |step| match step {
         Location::Name(name) => Location::Name(redaction.line(&name, MAX_NAME)),

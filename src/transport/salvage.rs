@@ -1,8 +1,9 @@
-//! Salvages a truncated or damaged JSON document. Finds the members of the outermost object and of
-//! the objects directly in it whose values are complete strings, numbers, `true` or `false`.
+//! Salvages a truncated or damaged JSON document. The scanner finds members of the outermost
+//! object, and of the objects directly in it, if their values are complete strings, numbers or
+//! literals (`true`, `false` and `null`).
 //!
-//! The scanner does not recurse, accepts a document in pieces of any size, and keeps a bounded
-//! amount of it.
+//! The scanner accepts the document in pieces of any size. Its memory is bounded, and it does not
+//! recurse, so a malicious document can exhaust neither the memory nor the stack.
 
 use serde_json::{Map, Value};
 
@@ -12,10 +13,11 @@ const LONGEST_TOKEN: usize = 16 * 1024;
 /// The maximum total length of names and values to keep, in bytes.
 const MOST_KEPT: usize = 256 * 1024;
 
-/// Members of deeper objects are not needed: `result.sample` is at the second level.
+/// The number of levels of objects whose members are kept. The deepest member that the client
+/// needs, `result.sample`, is at the second level.
 const DEEPEST: usize = 2;
 
-/// Salvages an object from `bytes`. Returns `None` if there is none.
+/// Salvages the first object in `bytes`. Returns `None` if there is none.
 pub(crate) fn salvage(bytes: &[u8]) -> Option<Value> {
     let mut scanner = Scanner::default();
     scanner.push(bytes);
@@ -29,7 +31,7 @@ pub(crate) struct Scanner {
     token: Vec<u8>,
     /// The open objects whose members may be kept, outermost first.
     open: Vec<Object>,
-    /// The number of open arrays and objects nested in those.
+    /// The number of open arrays, and of open objects whose members are not kept.
     deeper: usize,
     kept: usize,
     found: Option<Map<String, Value>>,
@@ -280,7 +282,7 @@ mod tests {
             prop_assert_eq!(scanner.found(), salvage(&bytes));
         }
 
-        /// Two levels of scalars are exactly what the scanner keeps.
+        /// The scanner keeps all members of a document with two levels of strings and numbers.
         #[test]
         fn valid_documents_are_read_completely(
             outer in prop::collection::btree_map(any::<String>(), any::<String>(), 0..6),

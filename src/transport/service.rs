@@ -1,5 +1,5 @@
-//! How a client reaches the service: base URLs, key, headers and connections. Adds the path and
-//! the headers to submissions of the generated client.
+//! Everything that a client needs to reach the service: base URLs, key, headers and connections.
+//! Adds the path and the headers to the submissions of the generated client.
 
 use std::{
     fmt,
@@ -31,13 +31,13 @@ use crate::{
 pub(crate) struct Service {
     pub(crate) key: HeaderValue,
     pub(crate) secrets: Secrets,
-    /// Replaces the neutral prefix of model names.
+    /// The prefix of model names at the service. Replaces the neutral prefix of the contract.
     pub(crate) model_prefix: String,
     pub(crate) base_url: Url,
     pub(crate) regional_url: Option<Url>,
     /// Sent with every submission and poll.
     pub(crate) default_headers: HeaderMap,
-    /// These do not follow redirects, because a redirect would forward the key.
+    /// The HTTP clients, which do not follow redirects, because a redirect would forward the key.
     pub(crate) connections: Connections,
     pub(crate) key_origins: KeyOrigins,
     /// The maximum time without data from the service.
@@ -98,7 +98,8 @@ impl Service {
         }
     }
 
-    /// Adds the headers of a request to the service, starts its span, and calls the middlewares.
+    /// Begins a submission or a poll: starts its span, and adds the default headers, the headers of
+    /// the middlewares, and the key.
     pub(crate) fn begin(
         &self,
         purpose: Purpose,
@@ -108,7 +109,7 @@ impl Service {
     ) -> Observation {
         headers.extend(self.default_headers.clone());
         let observation = self.middlewares.begin(purpose, url, subject, headers);
-        // The key is set last, so that nothing can replace it.
+        // Set the key last, so that neither a default header nor a middleware can replace it.
         headers.insert(KEY_HEADER, self.key.clone());
         observation
     }
@@ -121,18 +122,18 @@ fn no_regional_base(message: impl Into<String>) -> Error {
         .with_function("ClientBuilder::regional_base_url")
 }
 
-/// The context of one submission.
+/// The context of one attempt of a submission, which the generated client passes to its hook.
 #[derive(Clone)]
 pub(crate) struct Hooks {
     pub(crate) service: Arc<Service>,
     pub(crate) operation: &'static str,
-    /// The path of the submission, which the generated client does not know.
+    /// The path of the submission. The generated client has only one operation, without the path.
     pub(crate) path: String,
     /// The number of attempts before this one.
     pub(crate) resends: u32,
 }
 
-// The generated client derives `Debug`, which requires it here.
+// The generated client derives `Debug`, so its inner type must implement it.
 impl fmt::Debug for Hooks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Hooks").field("operation", &self.operation).finish_non_exhaustive()
@@ -151,7 +152,8 @@ impl ClientHooks<Hooks> for Client {
         let subject = Subject { operation: Some(operation), task_id: None, resends: *resends };
         let headers = request.headers_mut();
         let observation = service.begin(Purpose::Submission, &url, subject, headers);
-        // The generated client sets the content type of opaque bytes, because the body is a stream.
+        // The generated client sets the content type of opaque bytes, because the SDK declares the
+        // body as bytes to be able to stream it.
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         let response = observation.send(self.client().execute(request)).await?;
         service.connections.responded(&url, response.version());
@@ -159,7 +161,7 @@ impl ClientHooks<Hooks> for Client {
     }
 }
 
-/// Builds the polling URL of a task whose submission response had none.
+/// Builds the polling URL of a task from its id, for a task whose polling URL is not known.
 pub(crate) fn result_url(base: &Url, id: &str) -> Address {
     let mut url = base.clone();
     url.set_path(&format!("{}{POLLING_PATH}", base.path().trim_end_matches('/')));
@@ -167,10 +169,10 @@ pub(crate) fn result_url(base: &Url, id: &str) -> Address {
     url.into()
 }
 
-/// The prefix of model names in the contract, which the configured prefix replaces.
+/// The prefix of model names in the contract. The configured prefix replaces it in paths.
 pub(crate) const NEUTRAL_PREFIX: &str = "gen";
 
-/// Returns the path of a submission, as sent. `base` is the path of the base URL.
+/// Returns the path of a submission as the client sends it. `base` is the path of the base URL.
 pub(crate) fn path_of(base: &str, request: &Request, prefix: &str) -> String {
     let operation = request.operation();
     let path =

@@ -1,9 +1,10 @@
-//! Makes sure that the runtime has looked at its sockets.
+//! Waits until the tokio runtime has asked the operating system for socket events.
 
 use std::task::{Context, Poll};
 
-/// A byte that this process sends to itself. When the runtime sees it, it has also seen what had
-/// arrived before.
+/// Sends a byte through a pair of sockets of this process. When the runtime reports that the byte
+/// has arrived, it has also processed the events of other sockets that occurred before the byte was
+/// sent.
 #[derive(Default)]
 pub(super) struct Glance {
     #[cfg(unix)]
@@ -12,11 +13,12 @@ pub(super) struct Glance {
 }
 
 impl Glance {
-    /// Completes once the runtime has looked. A system without such sockets may not have looked.
+    /// Completes once the runtime has asked for socket events. On systems without Unix sockets, or
+    /// if no socket pair can be opened, it completes without this guarantee.
     #[cfg(unix)]
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         if self.ends.is_none() {
-            // Fails if the process has no descriptor left.
+            // Fails if the process has no file descriptor left.
             self.ends = tokio::net::UnixStream::pair().ok();
         }
         let Some((to, from)) = &self.ends else { return Poll::Ready(()) };
@@ -26,7 +28,8 @@ impl Glance {
         self.is_sent = true;
         let mut has_arrived = false;
         while from.poll_read_ready(cx).is_ready() {
-            // The second one finds nothing, so that the runtime looks again the next time.
+            // Read until the socket is empty. Only a read that finds nothing makes the runtime ask
+            // the operating system for the next event.
             match from.try_read(&mut [0]) {
                 Ok(1..) => has_arrived = true,
                 Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}

@@ -1,6 +1,7 @@
-//! The JSON body of a submission, generated while it is sent. Images are read and encoded in
-//! chunks; the length is known before the first byte. A file is measured when the request is
-//! planned, and read on a blocking thread while it is sent.
+//! The JSON body of a submission, which is generated while it is sent. Images are read and encoded
+//! in chunks, so an image file is never completely in memory. The length of the body is known
+//! before the first byte is sent, because the plan of the body measures each file. A blocking
+//! thread reads the file while it is sent.
 
 mod glance;
 mod stream;
@@ -29,13 +30,14 @@ use crate::{
     },
 };
 
-/// Frames per chunk. Each chunk costs a switch between threads.
+/// The number of frames per chunk of a file. Larger chunks save thread switches, because the
+/// blocking thread hands each chunk to the thread that sends it.
 const FRAMES: usize = 8;
 
-/// The channel capacity: one encoded chunk being sent and one ready to send.
+/// The number of encoded chunks that the channel from the blocking thread can hold.
 const AHEAD: usize = 2;
 
-/// Decides whether an attempt may be sent.
+/// Decides immediately before an attempt is sent whether it may be sent.
 pub(crate) type Permit = Box<dyn FnOnce() -> Result<(), PermitError> + Send + Sync>;
 
 pub(crate) type PermitError = Box<dyn error::Error + Send + Sync>;
@@ -57,7 +59,8 @@ enum Part {
 }
 
 impl BodyPlan {
-    /// Opens the files, so this may block. Errors contain the field and the file.
+    /// Plans the body of a request. This opens the files, so it may block. An error names the field
+    /// and the file.
     pub(crate) fn new(request: &Request) -> io::Result<Self> {
         let mut writer = Writer { text: Vec::new(), parts: Vec::new() };
         writer.body(request)?;
@@ -68,7 +71,8 @@ impl BodyPlan {
     }
 }
 
-/// Writes text to `text`, and everything before and at an image to `parts`.
+/// Divides a body into parts. Collects JSON text in `text` until an image begins, then moves the
+/// text and the image to `parts`.
 struct Writer {
     text: Vec<u8>,
     parts: Vec<Part>,
@@ -138,7 +142,7 @@ fn encoded(length: u64) -> u64 {
     length.div_ceil(3) * 4
 }
 
-/// A file in the state that it had when the request was planned.
+/// An image file, and the state that the file had when the request was planned.
 struct PlannedFile {
     field: String,
     path: PathBuf,
@@ -147,7 +151,7 @@ struct PlannedFile {
 
 impl PlannedFile {
     fn new(field: &str, path: &Path) -> io::Result<Self> {
-        // Opening the file finds missing read permission before anything is sent.
+        // Open the file, so that a missing read permission is an error before anything is sent.
         let fingerprint = file::open(path)
             .and_then(|file| Fingerprint::of(&file))
             .map_err(|error| described(field, path, &error))?;
@@ -181,7 +185,7 @@ impl PlannedFile {
         while left > 0 {
             let mut chunk = pool.buffer();
             for _ in 0..FRAMES {
-                // Encoded in small pieces, while they are in the cache.
+                // Encode each small piece while it is still in the processor cache.
                 frame.truncate(left.min(RAW_FRAME as u64) as usize);
                 file.read_exact(&mut frame).map_err(or_changed)?;
                 chunk.encode(&frame);
@@ -207,7 +211,7 @@ impl PlannedFile {
     }
 }
 
-/// The end of the file before its planned length is a change.
+/// Reports a file that ends before its planned length as changed.
 fn or_changed(error: io::Error) -> io::Error {
     match error.kind() {
         io::ErrorKind::UnexpectedEof => changed(),

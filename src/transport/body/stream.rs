@@ -29,36 +29,40 @@ pub(crate) struct StreamedBody {
     /// The index of the next part, and how many of its bytes have been encoded.
     part: usize,
     offset: usize,
-    /// Bytes that are ready but not taken yet.
+    /// Bytes that are ready, but that the HTTP client has not taken yet.
     written: Bytes,
-    /// The chunks of the file being read.
+    /// The chunks of the file that is being read.
     file: Option<mpsc::Receiver<io::Result<Bytes>>>,
     left: u64,
     pool: Arc<Pool>,
     progress: Arc<Progress>,
-    /// Taken with the first frame.
+    /// Called when the HTTP client asks for the first frame.
     permit: Option<Permit>,
     turn: Turn,
     glance: Glance,
 }
 
-/// What happens between two frames.
+/// The state of the body between two frames.
 ///
-/// A service may respond before the end of the upload, and close the connection. The HTTP client
-/// then reads the response, unless one of its writes fails first: it only knows that there is
-/// something to read if the runtime has looked at the socket.
+/// A service may respond and close the connection before the upload ends. If the HTTP client writes
+/// to the closed connection before it reads the response, the write fails and the response is lost.
+/// The HTTP client only knows that a response has arrived after the runtime has asked the operating
+/// system for socket events. So the body makes the runtime do this before each frame except the
+/// first.
 enum Turn {
-    /// The first frame is given at once.
+    /// The first frame is next. The body returns it without waiting.
     First,
-    /// The HTTP client writes the last frame.
+    /// The HTTP client has taken a frame. The next poll returns `Pending`, so that the HTTP client
+    /// can write this frame.
     Given,
-    /// The next frame is made, and then the runtime looks at the socket.
+    /// The next poll produces a frame, and returns it once the runtime has asked for socket events.
     Prepare,
 }
 
 impl StreamedBody {
-    /// The body must be polled within a tokio runtime. If `permit` is set and fails when the HTTP
-    /// client takes the first frame, the body has no frames.
+    /// Creates the body of one attempt. The body must be polled within a tokio runtime. If `permit`
+    /// is set, it is called when the HTTP client asks for the first frame. If it fails, the body
+    /// returns an error instead of this frame.
     pub(crate) fn new(
         plan: Arc<BodyPlan>,
         progress: Arc<Progress>,
@@ -80,8 +84,8 @@ impl StreamedBody {
         }
     }
 
-    /// Produces more of the body. Encodes bytes in place: a frame takes microseconds, less than its
-    /// encryption.
+    /// Produces the next bytes of the body. Images in memory are encoded on the current thread,
+    /// because encoding a frame takes only microseconds, less than encrypting it.
     fn poll_write(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
         let plan = Arc::clone(&self.plan);
         while let Some(part) = plan.parts.get(self.part) {
@@ -218,7 +222,7 @@ impl Drop for Pooled {
 /// The progress of one attempt.
 pub(crate) struct Progress(Mutex<Sent>);
 
-/// What the HTTP client has taken of a body.
+/// How much of a body the HTTP client has taken, and why the body ended early.
 struct Sent {
     last_frame_at: Instant,
     all_frames_taken: bool,
@@ -228,7 +232,7 @@ struct Sent {
 
 /// Why the body ended early.
 pub(crate) enum BodyFailure {
-    /// The attempt was not permitted. Nothing of the body was sent.
+    /// The permit refused the attempt. Nothing of the body was sent.
     Refused(PermitError),
     /// An image could not be read completely.
     File(String),
@@ -268,13 +272,13 @@ impl Progress {
         sent.is_stopped
     }
 
-    /// Takes why the body ended early, if it did.
+    /// Returns why the body ended early, if it did. The next call returns `None`.
     pub(crate) fn take_failure(&self) -> Option<BodyFailure> {
         self.0.lock().failure.take()
     }
 
     pub(super) fn fail(&self, failure: BodyFailure) {
-        // Keep the first failure, which ended the upload.
+        // Keep the first failure, because it ended the upload.
         self.0.lock().failure.get_or_insert(failure);
     }
 }

@@ -75,8 +75,8 @@ async fn a_stopped_body_never_ends() {
     assert!(sent.all_frames_taken() && !sent.stop());
 }
 
-/// Otherwise the HTTP client writes to a connection whose end it could know, and loses the response
-/// that came before.
+/// Otherwise the HTTP client could write to a connection that the service has closed, and lose the
+/// response that arrived before.
 #[tokio::test]
 async fn the_runtime_looks_at_its_sockets_before_each_frame() {
     let request = request().image("input_image", ImageInput::bytes(vec![0; 2 * FRAME]));
@@ -85,7 +85,7 @@ async fn the_runtime_looks_at_its_sockets_before_each_frame() {
     let mut is_first = true;
     while !body.is_end_stream() {
         poll_fn(|cx| {
-            // The runtime does nothing meanwhile.
+            // The runtime cannot ask for socket events between these polls.
             let polls = (0..9).map(|_| Pin::new(&mut body).poll_frame(cx).is_ready());
             assert!(is_first || polls.into_iter().all(|is_ready| !is_ready));
             Poll::Ready(())

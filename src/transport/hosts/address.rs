@@ -1,10 +1,11 @@
-//! Decides which IP addresses are public. Others may belong to the network of the machine that runs
-//! the client.
+//! Decides which IP addresses are public. A delivery URL with any other address could make the
+//! client send requests into the private network of the machine on which it runs.
 
 use std::net::{IpAddr, Ipv4Addr};
 
-/// The IANA special-purpose registries for IPv4 and IPv6. Of the other IPv6 addresses, those within
-/// [`GLOBAL`] are public.
+/// The networks of the IANA special-purpose registries for IPv4 and IPv6, with the words for error
+/// messages. Every other IPv4 address is public. Every other IPv6 address is public if it is within
+/// [`GLOBAL`].
 const SPECIAL: &[(&str, &[&str])] = &[
     ("an unspecified address", &["0.0.0.0/8", "::/128"]),
     ("a loopback address", &["127.0.0.0/8", "::1/128"]),
@@ -22,11 +23,11 @@ const SPECIAL: &[(&str, &[&str])] = &[
 
 const GLOBAL: &str = "2000::/3";
 
-// These two networks embed an IPv4 address, to which a gateway forwards.
+// Addresses in these two networks contain an IPv4 address, to which a gateway forwards the packets.
 const NAT64: &str = "64:ff9b::/96";
 const SIX_TO_FOUR: &str = "2002::/16";
 
-/// Returns why an address is not public, for example `a private address`.
+/// Returns why an address is not public, for example `a private address`. `None` if it is public.
 pub(crate) fn reason_not_public(address: IpAddr) -> Option<&'static str> {
     let address = match address.to_canonical() {
         IpAddr::V6(outer) if is_within(outer.into(), NAT64) => {
@@ -173,7 +174,7 @@ mod tests {
         }
     }
 
-    /// A network that could not be parsed would not be refused.
+    /// A network with a typing error would never match, so its addresses would count as public.
     #[test]
     fn every_network_is_refused() {
         for network in SPECIAL.iter().flat_map(|(_, networks)| *networks) {

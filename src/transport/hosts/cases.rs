@@ -1,7 +1,7 @@
-//! URLs of polls and deliveries, and whether the client sends the key there or fetches from there.
-//! `docs/key-hosts.md` shows some of them.
+//! Test cases: polling URLs with whether they receive the key, and delivery URLs with whether the
+//! client fetches them. `docs/key-hosts.md` shows some of these cases.
 
-/// A base URL, a polling URL, and whether it receives the key.
+/// A base URL, a polling URL, and whether the client sends the key to the polling URL.
 pub(super) const KEY: &[(&str, &str, bool)] = &[
     // The base URL.
     ("https://api.x.com", "https://api.x.com/v1/get_result", true),
@@ -114,7 +114,7 @@ pub(super) const KEY: &[(&str, &str, bool)] = &[
     ("http://127.0.0.1:4000", "https://localhost:4000", false),
 ];
 
-/// A base URL, a delivery URL, and whether it is fetched.
+/// A base URL, a delivery URL, and whether the client fetches the delivery URL.
 pub(super) const DELIVERY: &[(&str, &str, bool)] = &[
     // Public.
     ("https://api.x.com", "https://cdn.example.net/fox.png", true),

@@ -13,7 +13,7 @@ pub(crate) struct DeliveryRules {
     /// The hosts of the base URLs. They may deliver from any port.
     bases: Vec<Host>,
     allowed: Vec<AllowedHost>,
-    /// Whether a base URL uses http, which allows deliveries over http, too.
+    /// Whether a base URL uses http. In that case, public hosts may also deliver over http.
     http: bool,
 }
 
@@ -26,8 +26,9 @@ impl DeliveryRules {
         }
     }
 
-    /// Checks whether the URL may be fetched. For a host name that is not [trusted](Self::trusts),
-    /// the resolver of the connecting client checks the resolved addresses later.
+    /// Checks whether the client may fetch the URL. This does not resolve host names. If the host
+    /// name is not [trusted](Self::trusts), the resolver of the HTTP client refuses addresses that
+    /// are not public when it connects.
     pub(crate) fn check(&self, url: &Url) -> Result<(), UrlRefusal> {
         let scheme = url.scheme();
         if !matches!(scheme, "http" | "https") {
@@ -78,7 +79,7 @@ impl UrlRefusal {
         Self { reason: reason.into(), host_can_be_allowed: false }
     }
 
-    /// Returns the error for a picture that is not fetched.
+    /// Converts the refusal to the error that the program receives for the picture.
     pub(crate) fn into_error(self) -> Error {
         let message = format!("the delivery URL was refused: {self}");
         let error = Error::new(ErrorKind::AddressRefused, message);

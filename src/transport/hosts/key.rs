@@ -4,8 +4,8 @@ use url::Url;
 
 use super::{AllowedHost, Host, is_loopback, same_origin};
 
-/// The base URLs, and the hosts that the user allowed. Siblings of the base URLs also receive the
-/// key.
+/// The hosts that may receive the key: those of the base URLs, their siblings at the same provider,
+/// and the hosts that the user allowed.
 #[derive(Debug, Clone)]
 pub(crate) struct KeyOrigins {
     bases: Vec<Url>,
@@ -42,11 +42,12 @@ const REGIONS: &str = "\
     europe euwest fi fr gb hk id ie il in it jp kr latam me mx na nl no north northeast northwest \
     nz oceania pl sa se sg south southeast southwest uk us useast uswest west za";
 
-/// Words for environments. Siblings must have the same environments, so that a key stays within its
-/// environment.
+/// Words for environments. Siblings must have the same environments, so that a key for one
+/// environment, such as `staging`, is not sent to another one.
 const ENVIRONMENTS: &str = "beta dev preview sandbox staging test";
 
-/// Domains whose hosts belong to customers and that are not in the public suffix list.
+/// Domains below which each host may belong to a different customer, and that are not in the public
+/// suffix list.
 const HOSTING: &str = "\
     alicloudapi.com amazonaws.com apigee.net appdomain.cloud azure.com azurecontainerapps.io \
     azuredatabricks.net b-cdn.net baseten.co beam.cloud bore.pub databricksapps.com devtunnels.ms \
@@ -57,10 +58,11 @@ const HOSTING: &str = "\
     salad.cloud scw.cloud serveo.net sslip.io tcloudbase.com tencentcs.com traefik.me windows.net \
     zrok.io";
 
-/// Longer numbers after a word usually identify a customer, not a region.
+/// The maximum number of digits after a word. A longer number usually identifies a customer, not a
+/// region.
 const MAX_DIGITS: usize = 2;
 
-/// Whether both are https URLs with hosts of the same provider.
+/// Whether both URLs use https and their hosts belong to the same provider.
 fn are_siblings(base: &Url, other: &Url) -> bool {
     let host_name = |url: &Url| (url.scheme() == "https").then(|| Host::of(url)).flatten();
     match (host_name(base), host_name(other)) {
@@ -72,7 +74,8 @@ fn are_siblings(base: &Url, other: &Url) -> bool {
     }
 }
 
-/// A host with a name that providers use for their own hosts. Equal values are siblings.
+/// A host whose name below its domain consists of words that providers use for their own hosts. Two
+/// hosts with equal values are siblings.
 #[derive(Debug, PartialEq, Eq)]
 struct ProviderHost<'a> {
     domain: &'a str,
@@ -82,7 +85,7 @@ struct ProviderHost<'a> {
 impl<'a> ProviderHost<'a> {
     fn parse(name: &'a str) -> Option<Self> {
         let registrable = psl::domain(name.as_bytes())?;
-        // An unknown suffix such as `.internal` does not show who owns the domains below it.
+        // For an unknown suffix such as `.internal`, it is not known who owns the domains below it.
         if !registrable.suffix().is_known()
             || HOSTING.split(' ').any(|hosting| is_within(name, hosting))
         {
@@ -100,7 +103,8 @@ impl<'a> ProviderHost<'a> {
     }
 }
 
-/// Returns the environments in a label whose words are all known, or `None` for any other label.
+/// Returns the environments in one label of a host name, such as `staging` in `api-staging`. `None`
+/// if the label contains an unknown word.
 fn environments_in(label: &str) -> Option<Vec<&str>> {
     let mut environments = Vec::new();
     let mut has_word = false;

@@ -55,7 +55,7 @@ impl<S: AsRef<str>> From<url::Host<S>> for Host {
     }
 }
 
-/// Whether the URL points to the local machine, by address or as `localhost`.
+/// Whether the host of the URL is a loopback address or `localhost`.
 pub(crate) fn is_loopback(url: &Url) -> bool {
     match Host::of(url) {
         Some(Host::Loopback) => true,
@@ -64,7 +64,8 @@ pub(crate) fn is_loopback(url: &Url) -> bool {
     }
 }
 
-/// Whether the scheme, host and port are the same. All loopback names are one host.
+/// Whether the scheme, host and port are the same. `localhost`, `127.0.0.1` and `[::1]` are the
+/// same host.
 fn same_origin(one: &Url, other: &Url) -> bool {
     one.scheme() == other.scheme()
         && Host::of(one).is_some()
@@ -82,7 +83,8 @@ pub(crate) struct AllowedHost {
 }
 
 impl AllowedHost {
-    /// Returns what is wrong with invalid text, for example `it has a path`.
+    /// Parses a host with an optional port. The error says what is wrong with the text, for example
+    /// `it has a path`.
     pub(crate) fn parse(text: &str) -> Result<Self, &'static str> {
         if let Some(problem) = unusable_part(text) {
             return Err(problem);
@@ -115,7 +117,8 @@ impl AllowedHost {
     }
 }
 
-/// Returns the text without parts that may contain a password or a token, for errors and `Debug`.
+/// Returns the text for errors and `Debug`: without parts that may contain a password or a token,
+/// and at most its first 80 characters.
 pub(crate) fn printable(text: &str) -> String {
     if text.contains('@') {
         return crate::values::REDACTED.to_owned();
@@ -124,7 +127,8 @@ pub(crate) fn printable(text: &str) -> String {
     text[..end].chars().take(80).flat_map(char::escape_debug).collect()
 }
 
-/// Returns the first part found that belongs to a URL or a pattern instead of a host.
+/// Returns what is wrong with text that contains a part of a URL or of a pattern, which a host
+/// cannot contain.
 fn unusable_part(text: &str) -> Option<&'static str> {
     let problems: [(bool, &str); 7] = [
         (text.trim().is_empty(), "it is empty"),

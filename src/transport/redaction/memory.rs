@@ -11,24 +11,25 @@ use reqwest::header::{HeaderMap, HeaderValue};
 use super::{Forms, SHORTEST_SECRET};
 use crate::{Request, WebhookSecret};
 
-/// The number of secrets of requests that a client remembers after their tasks were dropped. A
-/// program may resume a task from its reference, and the reference does not contain the secrets.
+/// The number of forms of secrets that a client still remembers after the tasks of their requests
+/// were dropped. A program may resume such a task from its reference, which does not contain the
+/// secrets, and the service may echo them in a poll.
 const MOST_RELEASED: usize = 100;
 
-/// The secrets that a client knows: its key, the values of its default headers, its webhook secret,
-/// and the secret fields of requests, which the service may echo in polls.
+/// The secrets that a client redacts in responses: its key, the values of its default headers, its
+/// webhook secret, and the secret fields of its requests, which the service may echo in polls.
 pub(crate) struct Secrets(Arc<RwLock<Memory>>);
 
 #[derive(Default)]
 struct Memory {
     forms: Arc<Vec<Arc<str>>>,
-    /// The number of owners of each form that has some.
+    /// The number of owners of each form. A form without an owner has no entry.
     owners: HashMap<Arc<str>, usize>,
     /// The forms without an owner, oldest first.
     released: VecDeque<Arc<str>>,
 }
 
-/// Owns the secrets of a request: the client remembers them until this value is dropped.
+/// Owns the secrets of a request: the client remembers them at least until this value is dropped.
 #[derive(Default)]
 pub(crate) struct Learned {
     forms: Vec<Arc<str>>,
@@ -50,12 +51,13 @@ impl Secrets {
             forms.add_signed(secret.reveal(), "");
         }
         let mut memory = Memory::default();
-        // Nobody releases the client's own.
+        // The client owns these forms for as long as it exists: nothing releases them.
         forms.0.into_iter().for_each(|form| memory.own(&form.into()));
         Self(Arc::new(RwLock::new(memory)))
     }
 
-    /// Remembers the secret fields of a request that is about to be sent.
+    /// Remembers the secret fields of a request that is about to be sent, at least until the
+    /// returned value is dropped.
     pub(crate) fn learn(&self, request: &Request) -> Learned {
         let mut forms = Forms::default();
         forms.add_fields(request, false);
@@ -146,10 +148,11 @@ mod tests {
         owners.push(learn("S-0000"));
         owners.push(learn("KEY-1234"));
         assert!((0..ALIVE).all(|number| is_known(&format!("S-{number:04}"))));
-        // One of the two owners of the first secret.
+        // The first secret still has another owner.
         drop(owners.remove(0));
         assert_eq!(secrets.known().len(), 2 + ALIVE);
-        // The last ones are remembered for tasks that are resumed.
+        // The client still remembers the secrets that were released last, for tasks that are
+        // resumed.
         owners.clear();
         assert_eq!(secrets.known().len(), 2 + MOST_RELEASED);
         for (text, expected) in [

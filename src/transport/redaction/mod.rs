@@ -1,5 +1,5 @@
-//! Removes secrets from responses that echo the request: the key, secret fields, and signed
-//! queries.
+//! Removes secrets from responses, because a service may echo parts of a request: the key, secret
+//! fields, and the queries of signed URLs.
 
 mod memory;
 
@@ -14,8 +14,9 @@ use crate::{
     values::{REDACTED, is_secret, one_line, text::is_url},
 };
 
-/// Parts of a signed URL and webhook secrets shorter than this protect nothing, and would occur
-/// everywhere.
+/// The minimum length of a part of a signed URL, of a header value or of a webhook secret to
+/// redact, in bytes. Shorter text protects nothing, and redacting it would damage unrelated text in
+/// which it occurs by chance.
 const SHORTEST_SECRET: usize = 6;
 
 /// The secrets of one exchange.
@@ -25,8 +26,8 @@ pub(crate) struct Redaction {
 }
 
 impl Redaction {
-    /// Collects the secrets of a submission: those of the client, the secret fields, and the
-    /// queries of URLs.
+    /// Collects the secrets of a submission: the secrets of the client, the secret fields of the
+    /// request, and the queries of URLs in the request.
     pub(crate) fn of_request(secrets: &Secrets, request: &Request) -> Self {
         let mut of_exchange = Forms::default();
         of_exchange.add_fields(request, true);
@@ -38,16 +39,17 @@ impl Redaction {
         Self { of_client: secrets.known(), of_exchange }
     }
 
-    /// Collects the secrets of a poll: those of the client, and the query of the polling URL. `url`
-    /// is that URL, parsed.
+    /// Collects the secrets of a poll: the secrets of the client, and the query of the polling URL.
+    /// `url` is the parsed polling URL.
     pub(crate) fn of_poll(secrets: &Secrets, task: &TaskRef, url: &Url) -> Self {
         let mut of_exchange = Forms::default();
         of_exchange.add_query(task.polling_url().reveal(), url, task.id());
         Self { of_client: secrets.known(), of_exchange }
     }
 
-    /// As [`of_poll`](Self::of_poll), for the body of the response only. Collects nothing if it
-    /// certainly contains none of the secrets, which is faster.
+    /// Collects the secrets like [`of_poll`](Self::of_poll), but only to redact the body of the
+    /// response. If the body certainly contains none of the secrets, collects nothing, which is
+    /// faster.
     pub(crate) fn of_poll_body(
         secrets: &Secrets,
         task: &TaskRef,
@@ -56,7 +58,8 @@ impl Redaction {
     ) -> Self {
         let known = secrets.known();
         let text = body.and_then(|body| str::from_utf8(body).ok());
-        // In escaped text and in a decoded query, a secret may look different.
+        // If the body contains escapes or the URL is percent-encoded, the body may contain a secret
+        // in a form that this search does not find.
         let is_free = text.is_some_and(|text| {
             !text.contains(['\\', '%'])
                 && !url.as_str().contains(['%', '+'])
@@ -88,7 +91,8 @@ impl Redaction {
             return text.to_owned();
         }
         let mut forms: Vec<&str> = self.forms().collect();
-        // Longer secrets first, so that a shorter one never splits them.
+        // Replace longer secrets first: a shorter one that is a part of a longer one would leave
+        // the rest of the longer one.
         forms.sort_by_key(|form| Reverse(form.len()));
         forms.into_iter().fold(text.to_owned(), |text, form| text.replace(form, REDACTED))
     }
@@ -103,8 +107,8 @@ impl Redaction {
         self.redact_unless(|_| false, value);
     }
 
-    /// As [`redact_json`](Self::redact_json), but keeps URLs: polling and delivery URLs are needed
-    /// whole, and an [`Address`] prints without its query.
+    /// Replaces the secrets like [`redact_json`](Self::redact_json), but keeps URLs. The client
+    /// needs complete polling and delivery URLs, and an [`Address`] does not print its query.
     pub(crate) fn redact_json_except_urls(&self, value: &mut Value) {
         self.redact_unless(is_url, value);
     }
@@ -116,7 +120,7 @@ impl Redaction {
                 values.iter_mut().for_each(|value| self.redact_unless(is_kept, value));
             }
             Value::Object(members) => {
-                // Hardly any name contains a secret, and renaming rebuilds the object.
+                // Rebuild the object only if a name contains a secret, which is rare.
                 if members.keys().any(|name| self.is_in(name)) {
                     let old = std::mem::take(members).into_iter();
                     *members = old.map(|(name, value)| (self.redact(&name), value)).collect();
@@ -132,7 +136,7 @@ impl Redaction {
     }
 }
 
-/// Secrets in every form in which a service may echo them.
+/// Secrets, each in every form in which a service may echo it.
 #[derive(Default)]
 struct Forms(Vec<String>);
 
@@ -163,7 +167,7 @@ impl Forms {
         }
     }
 
-    /// Adds the query and the user information of a URL. Ignores other text.
+    /// Adds the query, the fragment, the user name and the password of a URL. Ignores other text.
     fn add_url(&mut self, text: &str) {
         if is_url(text)
             && let Ok(url) = Url::parse(text)
@@ -172,7 +176,8 @@ impl Forms {
         }
     }
 
-    /// Adds the secret parts of a URL, except `public`: the task id in a polling URL is not secret.
+    /// Adds the secret parts of a URL, except a part that equals `public`. This is the task id of a
+    /// polling URL, which is not secret.
     fn add_query(&mut self, text: &str, url: &Url, public: &str) {
         for part in secret_parts(text, url) {
             self.add_signed(part, public);
@@ -198,8 +203,9 @@ impl Forms {
     }
 }
 
-/// Returns the parts of a URL that may be secret, and occur in it as they are. `text` is the URL as
-/// written: parsing normalizes it.
+/// Returns the parts of a URL that may be secret, without decoding them. `text` is the URL as it
+/// was written, and `url` is the parsed URL. Both are needed, because parsing normalizes a URL, and
+/// a service may echo either form.
 fn secret_parts<'a>(text: &'a str, url: &'a Url) -> impl Iterator<Item = &'a str> {
     let written = text.split_once('?').map(|(_, query)| query);
     let values = written.into_iter().flat_map(|query| query.split(['&', '#']));
@@ -208,7 +214,7 @@ fn secret_parts<'a>(text: &'a str, url: &'a Url) -> impl Iterator<Item = &'a str
     parts.into_iter().flatten().chain(values)
 }
 
-/// Whether a part of a URL is long enough to be secret, and not the public one.
+/// Whether a part of a URL is long enough to be secret and does not equal `public`.
 fn is_signed(part: &str, public: &str) -> bool {
     part.len() >= SHORTEST_SECRET && part != public
 }
