@@ -37,7 +37,7 @@ impl<T: Into<String>> From<T> for Address {
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Ok(url) = self.parse() else { return f.write_str("[unreadable address]") };
-        // URLs without a host, such as `data:`, may consist entirely of the secret.
+        // A URL without a host, such as a `data:` URL, may consist entirely of secret data.
         let Some(host) = url.host_str() else {
             return write!(f, "{}:{}", url.scheme(), super::REDACTED);
         };
@@ -60,9 +60,10 @@ impl fmt::Debug for Address {
     }
 }
 
-/// Returns what is wrong with `text` as an http or https URL.
+/// Checks that `text` is an http or https URL. The error says what is wrong with it.
 pub(crate) fn check_web_url(text: &str) -> Result<(), &'static str> {
-    // `Url::parse` silently repairs everything that this check refuses.
+    // `Url::parse` would silently repair these characters, and the service would receive a
+    // different URL than the program wrote.
     if text.contains(|c: char| c.is_whitespace() || c.is_control() || c == '\\') {
         return Err(concat!(
             "must be a URL without whitespace, control characters and backslashes; ",

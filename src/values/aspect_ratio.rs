@@ -8,8 +8,8 @@ use super::ParseError;
 
 /// The ratio of a picture's width to its height, such as `16:9`. Both sides are positive integers.
 ///
-/// The contract accepts ratios between 21:9 and 9:21. `validate()` enforces this range; the type
-/// itself does not, so that it can represent ratios that a later contract accepts.
+/// The contract accepts ratios between 21:9 and 9:21. `validate()` enforces this range. The type
+/// itself does not, so it can represent ratios that a later contract accepts.
 ///
 /// ```
 /// use imagekiln::{AspectRatio, types::GenPro11Ultra};
@@ -26,12 +26,12 @@ pub struct AspectRatio {
 }
 
 impl AspectRatio {
-    /// Returns the width side of the ratio.
+    /// Returns the first number of the ratio, which stands for the width.
     pub fn width(self) -> u32 {
         self.width
     }
 
-    /// Returns the height side of the ratio.
+    /// Returns the second number of the ratio, which stands for the height.
     pub fn height(self) -> u32 {
         self.height
     }
@@ -57,7 +57,7 @@ impl FromStr for AspectRatio {
     type Err = ParseError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        // `parse` would accept a plus sign.
+        // Check the digits first, because `parse` would accept a plus sign.
         let side = |side: &str| {
             let is_digits = side.bytes().all(|byte| byte.is_ascii_digit());
             is_digits.then(|| side.parse::<u32>().ok()).flatten().filter(|side| *side > 0)

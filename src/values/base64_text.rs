@@ -1,4 +1,4 @@
-//! The base64 encoder, and checks of text that the caller declares to be base64.
+//! Encodes and decodes base64, and checks text that the caller declares to be base64.
 
 use base64::{
     Engine,
@@ -36,18 +36,21 @@ mod codec {
 /// The beginning of a `data:` URL, in any case.
 const DATA_URL: &[u8] = b"data:";
 
-/// The number of characters decoded at a time by a check; a multiple of 4.
+/// The number of characters that a check decodes at a time. A multiple of 4, because base64 encodes
+/// three bytes as four characters.
 const GROUP: usize = 64 * 1024;
 
-/// Accepts missing padding and nonzero trailing bits, because the service may accept such text.
+/// Also accepts missing padding and nonzero trailing bits, because the service may accept such
+/// text.
 const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
     .with_decode_padding_mode(DecodePaddingMode::Indifferent)
     .with_decode_allow_trailing_bits(true);
 
-/// How text that the caller declares to be base64 is sent.
+/// The form in which the client sends text that the caller declares to be base64.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Sendable {
-    /// Sent verbatim between the quotes of a JSON string; contains nothing that needs an escape.
+    /// Sent verbatim between the quotes of a JSON string. The text contains no character that needs
+    /// an escape.
     Plain(Bytes),
     /// Sent as a JSON string with escapes.
     Escaped(Bytes),
@@ -72,7 +75,8 @@ pub(crate) fn is_base64(text: &[u8]) -> bool {
     is_valid(text) || (!is_plain(text) && is_valid(&without_whitespace(text)))
 }
 
-/// Decodes the first `length` bytes, or slightly fewer. Does not read the rest of the text.
+/// Decodes about the first `length` bytes, without decoding the rest of the text. Returns `None` if
+/// the decoded part is not base64.
 ///
 /// `length` may be larger than what the text contains.
 pub(crate) fn decode_head(text: &[u8], length: usize) -> Option<Vec<u8>> {
@@ -85,7 +89,8 @@ pub(crate) fn decode_head(text: &[u8], length: usize) -> Option<Vec<u8>> {
     let characters = length.min(text.len()).div_ceil(3) * 4;
     let start: Vec<u8> = visible().take(prefix + characters).collect();
     let data = data(&start)?;
-    // The decoder takes whole groups of four characters, except at the end of the text.
+    // Pass whole groups of four characters to the decoder, which accepts a shorter group only at
+    // the end.
     let head = data.get(..characters).unwrap_or(data);
     STANDARD.decode(head).or_else(|_| URL_SAFE.decode(head)).ok()
 }
@@ -97,13 +102,13 @@ fn without_whitespace(text: &[u8]) -> Vec<u8> {
 /// Whether the text has no whitespace and no character that JSON escapes.
 fn is_plain(text: &[u8]) -> bool {
     let is_special = |byte: u8| byte <= b' ' || byte == b'"' || byte == b'\\';
-    // `fold` instead of `any`: the compiler vectorizes a loop without an early exit.
+    // Use `fold` instead of `any`, because the compiler vectorizes a loop without an early exit.
     text.chunks(4096)
         .all(|group| !group.iter().fold(false, |found, byte| found | is_special(*byte)))
 }
 
 fn is_valid(text: &[u8]) -> bool {
-    // The decoder also accepts incomplete padding.
+    // Check the padding here, because the decoder also accepts incomplete padding.
     let is_padded_right = |data: &[u8]| data.last() != Some(&b'=') || data.len().is_multiple_of(4);
     data(text).is_some_and(|data| {
         is_padded_right(data) && (decodes(&STANDARD, data) || decodes(&URL_SAFE, data))
@@ -114,7 +119,8 @@ pub(super) fn is_data_url(text: &[u8]) -> bool {
     text.get(..DATA_URL.len()).is_some_and(|head| head.eq_ignore_ascii_case(DATA_URL))
 }
 
-/// The text after the prefix of a `data:` URL, or all of the text if it has none.
+/// Returns the text after the prefix of a `data:` URL, or all of the text if it has no such prefix.
+/// `None` if the prefix is malformed or is not for base64.
 fn data(text: &[u8]) -> Option<&[u8]> {
     if !is_data_url(text) {
         return Some(text);
@@ -131,7 +137,8 @@ fn decodes(codec: &Codec, data: &[u8]) -> bool {
     while let Some(group) = groups.next() {
         let is_last = groups.peek().is_none();
         match codec.decode_slice(group, &mut decoded) {
-            // A shorter result means padding in the middle of the text.
+            // A shorter result for a group that is not the last means that there is padding in the
+            // middle of the text.
             Ok(length) if is_last || length == GROUP / 4 * 3 => {}
             _ => return false,
         }

@@ -1,4 +1,4 @@
-//! The clocks of a client, and the moments of polls.
+//! The wall clock of a client, and the moments at which it sends polls.
 
 use std::{
     fmt,
@@ -8,11 +8,13 @@ use std::{
 
 use tokio::time::Instant;
 
-/// Used as "no limit"; a much larger duration would overflow an `Instant`.
+/// The duration that stands for "no limit": ten years. A much larger duration would overflow an
+/// `Instant`.
 pub(crate) const NO_LIMIT: Duration = Duration::from_secs(10 * 365 * 86_400);
 
-/// The wall clock of a client: the system clock, or an injected one. Somebody may set it, so it
-/// proves nothing. Delays and deadlines use tokio's clock instead.
+/// The wall clock of a client: the system clock, or the clock that the program has injected. People
+/// and programs set the system clock, so it does not prove how much time has passed. Delays and
+/// deadlines use tokio's clock instead.
 #[derive(Clone)]
 pub(crate) struct WallClock(Arc<dyn Fn() -> SystemTime + Send + Sync>);
 
@@ -39,19 +41,20 @@ impl fmt::Debug for WallClock {
     }
 }
 
-/// When a poll was sent. People and programs set the clock of a machine, so it proves nothing: that
-/// time has passed is shown by the clock of the service, or within one process.
+/// When a poll was sent, by up to three clocks. People and programs set the clock of a machine, so
+/// this clock does not prove how much time has passed between two polls. The clock of the service
+/// does, and so does the monotonic clock within one process.
 #[derive(Clone, Copy)]
 pub(crate) struct Moment {
-    /// By the clock of this machine.
+    /// The time by the clock of this machine.
     pub(crate) at: SystemTime,
-    /// By the clock of the service: the header `Date` of its response.
+    /// The time by the clock of the service: the `Date` header of its response, if it had one.
     pub(crate) date: Option<SystemTime>,
-    /// In this process.
+    /// The time by the monotonic clock of this process. `None` if another process sent the poll.
     pub(crate) instant: Option<Instant>,
 }
 
-/// The clock that people know.
+/// Prints the time by the clock of this machine.
 impl fmt::Debug for Moment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.at.fmt(f)
@@ -63,7 +66,7 @@ impl Moment {
         Self { at, date: None, instant: Some(Instant::now()) }
     }
 
-    /// The earlier one of two moments by each clock.
+    /// Returns the earlier one of the two times, for each clock separately.
     pub(crate) fn earlier(self, other: Self) -> Self {
         Self {
             at: self.at.min(other.at),
@@ -72,7 +75,8 @@ impl Moment {
         }
     }
 
-    /// How long after the other moment this one certainly is.
+    /// Returns how much time has certainly passed since the other moment, by the clock of the
+    /// service or by the monotonic clock. Zero if neither clock has both times.
     pub(crate) fn since(&self, other: &Self) -> Duration {
         let dates = self.date.zip(other.date);
         let dates = dates.and_then(|(later, earlier)| later.duration_since(earlier).ok());

@@ -1,4 +1,4 @@
-//! The bytes of a delivery that is not a whole picture.
+//! The file with the bytes of a delivery that is not a complete picture.
 
 use std::{
     fmt, io,
@@ -8,14 +8,18 @@ use std::{
 
 use super::{FileKind, Mutex};
 
-/// The ending of the names of damaged files.
+/// The extension of the names of damaged files.
 const ENDING: &str = "damaged";
 
-/// The number of names for a damaged file, if other files have the first ones.
+/// The maximum number of names to try for a damaged file, if other files already have the first
+/// names.
 const MAX_NAMES: u32 = 100;
 
-/// The bytes of a delivery that is not a whole picture, in a file; see
+/// A file with the bytes of a delivery that is not a complete picture, returned by
 /// [`Error::damaged`](crate::Error::damaged).
+///
+/// The file is temporary until `keep` gives it a name. If the program does not call `keep`, the
+/// file is deleted when the last clone of this value is dropped.
 #[derive(Clone)]
 pub struct Damaged {
     file: Arc<Mutex<Kept>>,
@@ -23,11 +27,12 @@ pub struct Damaged {
     bytes: u64,
 }
 
-/// Gives a temporary file the first of these names that no other file has, next to a path.
+/// Moves a temporary file to the directory of a path, under the first of the given names that no
+/// other file has. Returns the new path.
 type Keep = Box<dyn FnOnce(&Path, &mut dyn Iterator<Item = String>) -> io::Result<PathBuf> + Send>;
 
 enum Kept {
-    /// A temporary file, which is deleted with the last clone.
+    /// A temporary file, which is deleted when the last clone is dropped.
     Part(Keep),
     At(PathBuf),
     Lost,
@@ -38,8 +43,8 @@ impl Damaged {
         Self { file: Arc::new(Mutex::new(Kept::Part(keep))), kind, bytes }
     }
 
-    /// Returns the file format, detected from the first bytes. `None` if they are not those of a
-    /// picture.
+    /// Returns the file format, detected from the first bytes. `None` if these are not the first
+    /// bytes of a picture.
     pub fn kind(&self) -> Option<FileKind> {
         self.kind
     }
@@ -49,7 +54,7 @@ impl Damaged {
         self.bytes
     }
 
-    /// Returns the path of the file, unless it is a temporary one.
+    /// Returns the path of the file, or `None` if `keep` has not given it a name.
     pub fn path(&self) -> Option<PathBuf> {
         match &*self.file.lock() {
             Kept::At(path) => Some(path.clone()),
@@ -57,13 +62,16 @@ impl Damaged {
         }
     }
 
-    /// Keeps the file next to `picture`, the path at which the whole picture would be saved, and
-    /// returns its path: `fox.png.damaged`, or `fox.png.2.damaged` if another file has that name.
-    /// Never replaces a file. Does nothing if the file is kept already.
+    /// Keeps the file in the directory of `picture`, the path at which the complete picture would
+    /// have been saved. Returns the path of the kept file: for `fox.png`, this is
+    /// `fox.png.damaged`, or `fox.png.2.damaged` if another file has that name. This method never
+    /// replaces a file. If one of these files already has the same content, or if `keep` was called
+    /// before, this method returns the path of the existing file.
     ///
     /// # Errors
     ///
-    /// The file could not be flushed or renamed. Its bytes are lost.
+    /// The file could not be flushed or renamed, for example because 100 other files have its
+    /// names. Its bytes are lost.
     pub fn keep(&self, picture: impl AsRef<Path>) -> io::Result<PathBuf> {
         let picture = picture.as_ref();
         let name = picture.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -81,8 +89,8 @@ impl Damaged {
         Ok(path)
     }
 
-    /// Returns the path of the picture next to which [`keep`](Self::keep) has kept a file: that of
-    /// `fox.png` for `fox.png.2.damaged`. `None` for other files.
+    /// Returns the path of the picture for which [`keep`](Self::keep) has kept a file, such as
+    /// `fox.png` for `fox.png.2.damaged`. `None` if the name is not that of a kept file.
     #[doc(hidden)]
     pub fn picture_of(kept: impl AsRef<Path>) -> Option<PathBuf> {
         let kept = kept.as_ref();

@@ -1,4 +1,4 @@
-//! Opens image files without blocking, and tells files apart.
+//! Opens image files without blocking, and detects whether a file has changed or was replaced.
 
 use std::{
     fs::{self, File, FileType, Metadata, OpenOptions},
@@ -38,8 +38,8 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
     must_be_regular(&fs::metadata(path)?)?;
     let mut options = OpenOptions::new();
     options.read(true);
-    // The path may have been replaced since the check. `O_NONBLOCK` lets the open return, and the
-    // next check refuses the file.
+    // Another program may have replaced the file with a pipe since the check. With `O_NONBLOCK`,
+    // opening a pipe does not block, and the second check refuses it.
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK);
     let file = options.open(path)?;
@@ -75,7 +75,7 @@ fn kind(file_type: FileType) -> &'static str {
     "a special file"
 }
 
-/// Whether the file at `path` is this open file.
+/// Returns whether the file at `path` is this open file, and not another one with the same name.
 pub(crate) fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     let (there, here) = (fs::metadata(path)?, file.metadata()?);
     #[cfg(unix)]
@@ -83,7 +83,8 @@ pub(crate) fn is_at(file: &File, path: &Path) -> io::Result<bool> {
         use std::os::unix::fs::MetadataExt as _;
         Ok((here.dev(), here.ino()) == (there.dev(), there.ino()))
     }
-    // Windows does not remove or replace a file that is open.
+    // Windows does not let other programs remove or replace a file that is open, so the file at the
+    // path is this one.
     #[cfg(not(unix))]
     {
         Ok(here.is_file() && there.is_file())

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-/// The number of leading bytes that [`FileKind::of`] reads; enough for the brands of an AVIF or
-/// HEIF file.
+/// The maximum number of bytes at the start of a file that [`FileKind::of`] reads. Enough for the
+/// brands of an AVIF or HEIF file.
 pub(crate) const HEAD: usize = 64;
 
 /// The file format of a picture, detected from its first bytes.
@@ -61,7 +61,8 @@ impl FileKind {
         match head.get(8..12) {
             Some(b"avif" | b"avis") => Self::Avif,
             Some(major) if is_heif_brand(major) => Self::Heif,
-            // These brands allow any codec; the compatible brands name the codec.
+            // A file with one of these major brands may contain either codec. Its compatible brands
+            // name the codec.
             Some(b"mif1" | b"msf1" | b"mif2" | b"miaf") => {
                 let is_avif = brands().any(|brand| matches!(brand, b"avif" | b"avis"));
                 if is_avif { Self::Avif } else { Self::Heif }
@@ -70,7 +71,8 @@ impl FileKind {
         }
     }
 
-    /// The name, the media type, the usual file extension, and other extensions.
+    /// Returns the name, the media type, the usual file extension, and other extensions of the
+    /// format.
     fn facts(self) -> (&'static str, &'static str, &'static str, &'static [&'static str]) {
         match self {
             Self::Jpeg => ("JPEG", "image/jpeg", "jpg", &["jpeg", "jpe", "jfif"]),
@@ -89,7 +91,8 @@ impl FileKind {
         self.facts().2
     }
 
-    /// Returns the format that a file extension stands for, in upper or lower case.
+    /// Returns the format that a file extension stands for. The extension may be in upper or lower
+    /// case.
     ///
     /// ```
     /// assert_eq!(imagekiln::FileKind::of_extension("JPEG"), Some(imagekiln::FileKind::Jpeg));
@@ -103,8 +106,8 @@ impl FileKind {
         })
     }
 
-    /// Returns the width and the height of an image in pixels, from its first bytes. `None` for
-    /// videos, and if the bytes do not contain them.
+    /// Returns the width and the height of an image in pixels, from the first bytes of its file.
+    /// `None` for videos, and if the bytes do not contain the dimensions.
     #[doc(hidden)]
     pub fn pixels(head: &[u8]) -> Option<(usize, usize)> {
         imagesize::blob_size(head).ok().map(|size| (size.width, size.height))

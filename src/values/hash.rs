@@ -2,11 +2,12 @@
 
 use sha2::{Digest as _, Sha256};
 
-/// Returns 16 hexadecimal digits, which do not reveal the texts.
+/// Returns the first 16 hexadecimal digits of a digest of the texts. The digits do not reveal the
+/// texts.
 pub(crate) fn short_hash(texts: &[&str]) -> String {
     let mut hash = Sha256::new();
     for text in texts {
-        // The lengths keep `ab`, `c` and `a`, `bc` apart.
+        // Also hash the lengths, so that `ab`, `c` and `a`, `bc` have different digests.
         hash.update((text.len() as u64).to_be_bytes());
         hash.update(text);
     }

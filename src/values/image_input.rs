@@ -20,7 +20,8 @@ use super::{
     text::is_url,
 };
 
-/// Enough for the headers of all formats. A JPEG may have a large preview before its dimensions.
+/// The number of bytes to read from the start of an image to find its dimensions and its
+/// orientation. A JPEG file may contain a large preview before its dimensions.
 const HEADERS: usize = 512 * 1024;
 
 /// An image in a request: a file, bytes, base64 text, or a URL.
@@ -63,10 +64,11 @@ pub enum ImageInput {
 impl ImageInput {
     /// Creates an image from a file, which is read when the request is sent.
     ///
-    /// A file that does not exist, cannot be read or is not a regular file is an error of kind
-    /// [`File`](crate::ErrorKind::File), and nothing is sent. A file that changes while it is sent
-    /// is the same error: the upload stops before its last byte, and nothing is billed.
-    /// Changes are detected by length, modification time and, on Unix, inode.
+    /// If the file does not exist, cannot be read or is not a regular file, the submission fails
+    /// with an error of kind [`File`](crate::ErrorKind::File), and nothing is sent. If the file
+    /// changes while it is sent, the submission fails with the same kind: the upload stops before
+    /// its last byte, so nothing is billed. The client detects a change by the length, the
+    /// modification time and, on Unix, the device and the inode of the file.
     pub fn path(path: impl Into<PathBuf>) -> Self {
         Self::Path(path.into())
     }
@@ -93,8 +95,8 @@ impl ImageInput {
 
     /// Creates an image from an http, https or `data:` URL, and checks the URL immediately.
     ///
-    /// Use it for untrusted text, such as a form field of a web application: the text cannot name a
-    /// local file.
+    /// Use this constructor for untrusted text, such as a form field of a web application. The text
+    /// cannot name a local file.
     ///
     /// ```
     /// use imagekiln::ImageInput;
@@ -106,7 +108,8 @@ impl ImageInput {
     ///
     /// # Errors
     ///
-    /// The text is not such a URL, or the payload of a `data:` URL is not base64.
+    /// The text is not an http, https or `data:` URL, or the payload of a `data:` URL is not
+    /// base64.
     pub fn try_url(text: impl Into<String>) -> Result<Self, ParseError> {
         let text = text.into();
         let refused = |problem| ParseError(format!("not the URL of an image: {problem}"));
@@ -124,8 +127,9 @@ impl ImageInput {
         Ok(Self::url(text))
     }
 
-    /// Returns the first `length` bytes of the image file, or all if there are fewer. A URL, text
-    /// that is not base64, and a file that cannot be read have none.
+    /// Returns the first `length` bytes of the image file, or all bytes if there are fewer. For
+    /// base64 text, the number of bytes may differ slightly. `None` for a URL, for text that is not
+    /// base64, and for a file that cannot be read.
     ///
     /// May block, because it reads files.
     #[doc(hidden)]
@@ -142,28 +146,33 @@ impl ImageInput {
         }
     }
 
-    /// Returns how viewers turn the image before they show it, 1 to 8 as in EXIF. 1 is upright, or
-    /// not known. From 5 on, they show the width as the height.
+    /// Returns how viewers rotate or mirror the image before they show it, as an EXIF orientation
+    /// from 1 to 8. 1 means that the image is upright or that its orientation is not known. From 5
+    /// on, viewers show the stored width as the height.
     ///
-    /// Phones store photos turned. The SDK sends images as they are stored, so a mask that was
-    /// drawn on what a viewer shows does not fit. May block, because it reads files.
+    /// Phones often store a photo rotated and set its orientation instead. The SDK sends an image
+    /// as it is stored, so a mask that was drawn on the image in a viewer does not fit the stored
+    /// image. This method may block, because it reads files.
     #[doc(hidden)]
     pub fn orientation(&self) -> u8 {
         self.head(HEADERS).map_or(1, |head| orientation::of(&head))
     }
 
-    /// Returns the stored width and height, and the orientation.
+    /// Returns the stored width and height in pixels, and the EXIF orientation. `None` if the
+    /// dimensions are not known.
     pub(crate) fn stored_size(&self) -> Option<(usize, usize, u8)> {
         let head = self.head(HEADERS)?;
         let (size, orientation) = (imagesize::blob_size(&head).ok()?, orientation::of(&head));
         let (width, height) = (size.width, size.height);
-        // `imagesize` turns AVIF and HEIC, and no other format.
+        // `imagesize` swaps the width and the height of a rotated AVIF or HEIC image, but not of
+        // other formats. Undo this.
         let is_turned = orientation > 4 && head.get(4..8) == Some(b"ftyp");
         let (width, height) = if is_turned { (height, width) } else { (width, height) };
         Some((width, height, orientation))
     }
 
-    /// Interprets the text of an image field as a URL or as base64.
+    /// Interprets the text of an image field: a URL if it starts with `http://` or `https://`, and
+    /// base64 otherwise.
     pub(crate) fn from_text(text: String) -> Self {
         if is_url(&text) { Self::url(text) } else { Self::base64(text) }
     }
@@ -212,7 +221,7 @@ impl fmt::Debug for ImageInput {
     }
 }
 
-/// The stored form of an image that is not stored as plain text.
+/// The stored form of an image that cannot be stored as plain text.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Stored {
@@ -227,7 +236,8 @@ enum Stored {
 }
 
 /// Serializes to the stored form: the text of a URL or of base64, `{"path": ...}` for a file, or
-/// `{"bytes": ...}` with base64 for bytes. Does not read files.
+/// `{"bytes": ...}` with base64 for bytes. Text that would be read as the other kind is stored as
+/// `{"url": ...}` or `{"base64": ...}`. Does not read files.
 impl Serialize for ImageInput {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let stored = match self {
@@ -246,7 +256,8 @@ impl Serialize for ImageInput {
 }
 
 impl ImageInput {
-    /// Reads the stored form. A path in it names a local file.
+    /// Reads the stored form. The form may contain the path of a local file, so the value must come
+    /// from a trusted source.
     pub(crate) fn from_stored(value: Value) -> Result<Self, String> {
         if let Value::String(text) = value {
             return Ok(Self::from_text(text));
@@ -264,9 +275,9 @@ impl ImageInput {
     }
 }
 
-/// Text that starts with `http://` or `https://` is a URL; other text is base64. Paths are refused,
-/// because the text may come from an untrusted source. Only
-/// [`Request::from_json`](crate::Request::from_json) reads paths.
+/// Reads the stored form, except paths. Text that starts with `http://` or `https://` is a URL, and
+/// other text is base64. A path is an error, because the text may come from an untrusted source.
+/// Only [`Request::from_json`](crate::Request::from_json) accepts paths.
 impl<'de> Deserialize<'de> for ImageInput {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let image =

@@ -1,4 +1,5 @@
-//! The values that fields can be set to, and their conversions.
+//! Converts the values that programs set to the values of fields, and stores fields that the
+//! contract does not define.
 
 use std::{
     borrow::Cow,
@@ -13,21 +14,21 @@ use serde_json::{Map, Number, Value};
 
 use super::AspectRatio;
 
-/// What is wrong with a value that a field cannot represent. Only this crate can name this type, so
-/// it seals the traits below.
+/// Says what is wrong with a value that a field cannot represent. Only this crate can name this
+/// type, so other crates cannot implement the traits below.
 #[derive(Debug, PartialEq)]
 pub struct Fault(pub(crate) String);
 
 /// A value that a field can be set to: text, a number, a Boolean, `null` (`()` or `None`), a list
 /// of these, or any [`serde_json::Value`].
 ///
-/// JSON cannot represent NaN and infinities, which serde_json converts to `null`. Setting a field
-/// to such a number is a violation instead. A `null` that serde_json has already created, as in
-/// `json!(f64::NAN)`, is not detected.
+/// JSON cannot represent NaN and infinities. `serde_json` converts them to `null`, but the SDK
+/// reports a violation if a field is set to such a number. It does not detect a `null` that
+/// `serde_json` has already created, as in `json!(f64::NAN)`.
 ///
 /// This trait is sealed. For other types, pass the result of [`serde_json::to_value`].
 pub trait IntoJson {
-    /// Returns the JSON value, or what is wrong with the value.
+    /// Returns the JSON value, or what is wrong with the given value.
     #[doc(hidden)]
     fn into_json(self) -> Result<Value, Fault>;
 }
@@ -35,11 +36,12 @@ pub trait IntoJson {
 /// A value for a field of type `T`: any integer type for an integer, or text such as `"16:9"` for
 /// an [`AspectRatio`]. `None` leaves an optional field out.
 ///
-/// A value that the field cannot represent is a violation of the request. It is never truncated.
+/// A value that the field cannot represent is a violation of the request. The SDK never truncates
+/// or rounds a value.
 ///
 /// This trait is sealed.
 pub trait IntoField<T> {
-    /// Returns the value of the field, or what is wrong with this one.
+    /// Returns the value of the field, or what is wrong with the given value.
     #[doc(hidden)]
     fn into_field(self) -> Result<T, Fault>;
 }
@@ -137,7 +139,8 @@ fn list(items: impl IntoIterator<Item = impl IntoJson>) -> Result<Value, Fault> 
     items.collect::<Result<_, _>>().map(Value::Array)
 }
 
-/// Fields that the contract does not define. They are sent as set, and kept as received.
+/// The fields of a request or a response that the contract does not define. The client sends them
+/// as the program has set them, and keeps them as the service has sent them.
 ///
 /// Dereferences to the underlying `serde_json::Map`. `Debug` prints only the field names, because
 /// unknown values may be secret.
@@ -146,7 +149,8 @@ fn list(items: impl IntoIterator<Item = impl IntoJson>) -> Result<Value, Fault> 
 #[serde(transparent)]
 pub struct Extra {
     fields: Map<String, Value>,
-    /// Violations of fields that cannot represent the value they were set to, by field name.
+    /// The violations of fields that cannot represent the value to which they were set, by the name
+    /// of the field.
     #[serde(skip)]
     faults: BTreeMap<String, String>,
 }
@@ -245,7 +249,7 @@ mod tests {
         assert!(IntoField::<i64>::into_field(i128::MIN).is_err());
     }
 
-    /// A program may have a seed, or none.
+    /// A program may have an optional seed, and pass it to the setter without a condition.
     #[test]
     fn none_leaves_an_optional_field_out() {
         let wolf = || crate::types::GenPro11Ultra::new().seed(7).aspect_ratio("16:9");
@@ -253,7 +257,7 @@ mod tests {
         assert_eq!((wide.seed, wide.aspect_ratio), (None, Some((16, 9).into())));
         let wolf = wolf().aspect_ratio(None).seed(Some(8));
         assert_eq!((wolf.seed, wolf.aspect_ratio), (Some(8), None));
-        // What was wrong is gone.
+        // Setting the field again removes the violation.
         let corrected = crate::types::Gen2Pro::new("a wolf").seed(u64::MAX).seed(None);
         assert!(corrected.validate().is_ok());
     }

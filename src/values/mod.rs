@@ -1,5 +1,5 @@
-//! Hand-written field types: those the generator cannot express, and secrets that must not be
-//! printed.
+//! Hand-written types of values: the types of fields that the generator cannot express, secrets
+//! that must not be printed, and values that the other modules share.
 
 pub(crate) mod address;
 mod aspect_ratio;

@@ -2,7 +2,8 @@
 
 use std::sync::{self, MutexGuard, PoisonError};
 
-/// A mutex whose value can be used after a panic, because no change leaves a part of it undone.
+/// A mutex without poisoning. Use it only for values that are valid at any time at which a thread
+/// that holds the lock could panic.
 #[derive(Debug, Default)]
 pub(crate) struct Mutex<T>(sync::Mutex<T>);
 

@@ -1,13 +1,14 @@
-//! How viewers turn an image before they show it: the EXIF orientation, from the start of a file.
+//! Reads the EXIF orientation from the start of an image file. It tells viewers how to rotate or
+//! mirror the image before they show it.
 
 /// The tag of the orientation in TIFF and EXIF.
 const TAG: u16 = 0x0112;
 
-/// The header of an AVIF or HEIC property that turns the image anticlockwise.
+/// The header of the property of an AVIF or HEIC file that rotates the image anticlockwise.
 const IROT: &[u8] = b"\0\0\0\x09irot";
 
-/// Returns the orientation, 1 to 8 as in EXIF. 1 is upright, or unknown. From 5 on, the shown width
-/// is the stored height.
+/// Returns the EXIF orientation, from 1 to 8. 1 means that the image is upright or that its
+/// orientation is not known. From 5 on, viewers show the stored height as the width.
 pub(crate) fn of(head: &[u8]) -> u8 {
     let found = match head {
         [0xff, 0xd8, ..] => jpeg(head),
@@ -22,13 +23,14 @@ pub(crate) fn of(head: &[u8]) -> u8 {
     found.filter(|orientation| (1..=8).contains(orientation)).unwrap_or(1)
 }
 
-/// The last `irot` applies, as for the size.
+/// Reads the rotation of an AVIF or HEIC file. If there are several `irot` properties, the last one
+/// applies, as in `imagesize`.
 fn turned(head: &[u8]) -> Option<u8> {
     let at = head.windows(IROT.len()).rposition(|window| window == IROT)?;
     [1, 8, 3, 6].get(usize::from(head.get(at + IROT.len())? & 3)).copied()
 }
 
-/// Searches the segments before the picture for EXIF.
+/// Searches the segments of a JPEG file for EXIF, up to the start of the image data.
 fn jpeg(head: &[u8]) -> Option<u8> {
     let mut rest = head.get(2..)?;
     loop {
@@ -47,8 +49,9 @@ fn jpeg(head: &[u8]) -> Option<u8> {
     }
 }
 
-/// Searches the chunks of PNG, whose name is after the length, or of WebP, whose name is before it
-/// and whose chunks have an even length. `overhead` is the size of a chunk without its data.
+/// Searches the chunks of a PNG or WebP file for EXIF. In PNG, the name of a chunk follows its
+/// length. In WebP, the name comes first, and the data is padded to an even length. `overhead` is
+/// the size of a chunk without its data.
 fn chunk(
     head: &[u8],
     start: usize,
@@ -70,7 +73,7 @@ fn chunk(
     }
 }
 
-/// Reads the first directory of TIFF, which EXIF has, too.
+/// Reads the orientation from the first directory of a TIFF structure, which EXIF also uses.
 fn tiff(data: &[u8]) -> Option<u8> {
     let is_little = data.starts_with(b"II");
     let short = |at: usize| {
@@ -90,7 +93,7 @@ mod tests {
 
     use super::*;
 
-    /// EXIF with a resolution and this orientation.
+    /// Returns EXIF data with a resolution and this orientation.
     fn exif(is_little: bool, orientation: u16) -> Vec<u8> {
         let short = |n: u16| if is_little { n.to_le_bytes() } else { n.to_be_bytes() };
         let long = |n: u32| if is_little { n.to_le_bytes() } else { n.to_be_bytes() };
@@ -146,7 +149,7 @@ mod tests {
         {
             assert_eq!(of(image), 1);
         }
-        // EXIF after the start of the picture belongs to a thumbnail.
+        // EXIF after the start of the image data belongs to a thumbnail.
         let scan = [b"\xff\xd8\xff\xda\0\x02", &first[2..]].concat();
         assert_eq!(of(&scan), 1);
     }

@@ -6,8 +6,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{Address, hash::short_hash};
 
-/// One of the two base URLs of the service (`servers` in the contract). A task is known only to the
-/// region that accepted it.
+/// A region of the service, with one of its two base URLs (`servers` in the contract). Only the
+/// region that accepted a task knows the task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -25,9 +25,9 @@ pub const REGIONAL_BASE_URL_VARIABLE: &str = "IMAGEKILN_REGIONAL_BASE_URL";
 
 /// A reference to a task: its id, its polling URL, and what is known about its submission.
 ///
-/// It implements `Serialize` and `Deserialize`, so another process can resume the task with
-/// [`Client::task`](crate::Client::task). The serialized form contains the full polling URL. Anyone
-/// with that URL and the API key can fetch the picture.
+/// A reference implements `Serialize` and `Deserialize`, so another process can resume the task
+/// with [`Client::task`](crate::Client::task). The serialized form contains the full polling URL.
+/// Anyone with this URL and the API key can fetch the picture.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -47,7 +47,7 @@ pub struct TaskRef {
     region: Option<Region>,
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "read_cost")]
     cost: Option<f64>,
-    /// Seconds since the Unix epoch, with milliseconds.
+    /// Seconds since the Unix epoch, rounded down to milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     submitted_at: Option<f64>,
     /// The id of the submission in the journal.
@@ -55,7 +55,7 @@ pub struct TaskRef {
     submission: Option<String>,
 }
 
-// No number is NaN: JSON cannot represent it, and `known_cost` rejects it.
+// The numbers are never NaN: JSON cannot represent NaN, and `known_cost` rejects it.
 impl Eq for TaskRef {}
 
 impl TaskRef {
@@ -86,7 +86,7 @@ impl TaskRef {
         self
     }
 
-    /// Adds the cost that another reference to the same task knows.
+    /// Adds the cost from another reference to the same task, if this reference has none.
     pub(crate) fn completed_by(self, other: &Self) -> Self {
         if self.cost.is_some() || self.id != other.id {
             return self;
@@ -100,8 +100,8 @@ impl TaskRef {
         self
     }
 
-    /// Removes everything from the query of the polling URL except the id, for a task that nothing
-    /// polls any longer.
+    /// Removes everything except the id from the query of the polling URL, because the rest may be
+    /// a secret signature. Use this for a task that is no longer polled.
     pub(crate) fn without_signature(mut self) -> Self {
         if let Ok(mut url) = self.polling_url.parse() {
             let id =
@@ -116,9 +116,9 @@ impl TaskRef {
         self
     }
 
-    /// Connects the task with its submission in a [journal](crate::journal), by the id of the
-    /// [`Intent`](crate::journal::Intent). Stores that implement a journal call this when they
-    /// read a task that an earlier version wrote.
+    /// Sets the id of the submission of the task in the [journal](crate::journal): the id of its
+    /// [`Intent`](crate::journal::Intent). A store that implements a journal calls this method when
+    /// it reads a task that an earlier version has written without this id.
     #[must_use]
     pub fn of_submission(mut self, id: impl Into<String>) -> Self {
         self.submission = Some(id.into());
@@ -158,18 +158,18 @@ impl TaskRef {
         self.cost
     }
 
-    /// Returns when the service accepted the task, in milliseconds of the local clock. `None` if
-    /// this SDK did not submit the task.
+    /// Returns when the service accepted the task, by the local clock and with a precision of
+    /// milliseconds. `None` if this SDK did not submit the task.
     pub fn submitted_at(&self) -> Option<SystemTime> {
         UNIX_EPOCH.checked_add(Duration::try_from_secs_f64(self.submitted_at?).ok()?)
     }
 }
 
-/// Returns a cost in credits. A negative or infinite one would hide what others cost, so it counts
-/// as not reported.
+/// Returns the cost if it is a finite number that is not negative. Any other cost counts as not
+/// reported, because it would falsify the sum of the costs of several tasks.
 fn known_cost(credits: f64) -> Option<f64> {
     if credits.is_finite() && credits >= 0.0 {
-        // Negative zero becomes zero.
+        // The addition converts negative zero to zero.
         return Some(credits + 0.0);
     }
     tracing::warn!(cost = credits, "ignored the cost of a task: it is negative or not finite");
@@ -181,19 +181,20 @@ fn read_cost<'de, D: Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error
 }
 
 impl TaskRef {
-    /// Returns the identity of the task. An id alone is not one: it may occur in both regions, and
-    /// a faulty service may return it twice.
+    /// Returns the identity of the task. The id alone does not identify a task: both regions may
+    /// use the same id, and a faulty service may return an id twice.
     pub(crate) fn identity(&self) -> (Option<Region>, &str, &str) {
         (self.region(), self.polling_url().reveal(), self.id())
     }
 
-    /// Whether both are the same task of one service. The polling URL of a response may be another
-    /// one than that of the id.
+    /// Whether both references are for the same task of one service. This does not compare the
+    /// polling URLs, because the URL in a response may differ from the URL that the client builds
+    /// from the id.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         (self.region(), self.id()) == (other.region(), other.id())
     }
 
-    /// Returns a short text that differs for different identities, for the names of files.
+    /// Returns a short digest of the identity, for the names of files.
     pub(crate) fn digest(&self) -> String {
         let (region, polling_url, id) = self.identity();
         let region = match region {

@@ -1,5 +1,5 @@
-//! The status of a task: the generator makes the type from the statuses in the contract, and the
-//! traits are here.
+//! The status of a task. The generator creates the type from the statuses in the contract; this
+//! module adds methods and traits.
 
 use std::fmt;
 
@@ -10,12 +10,12 @@ pub use crate::generated::TaskStatus;
 use super::{MAX_NAME, one_line};
 
 impl TaskStatus {
-    /// Returns `true` if the status cannot change any more: a success or a failure.
+    /// Returns `true` if the status is a success or a failure, which can no longer change.
     pub fn is_final(&self) -> bool {
         self.success().is_some()
     }
 
-    /// Returns `true` if the task succeeded, so that its picture can be fetched.
+    /// Returns `true` if the task succeeded. Its picture can be fetched.
     pub fn is_success(&self) -> bool {
         self.success() == Some(true)
     }

@@ -1,8 +1,9 @@
-//! Text in messages: makes untrusted text printable, and suggests the name that its author may have
-//! meant.
+//! Prepares text for messages: makes untrusted text printable, and suggests a known name for a
+//! misspelled one.
 //!
-//! A name in a file of somebody else, or a message of the service, could manipulate the terminal on
-//! which a program prints it, or hide a part of the line.
+//! Untrusted text, such as a message of the service or a name in a file from someone else, could
+//! contain characters that manipulate the terminal on which a program prints it, or that hide a
+//! part of the line.
 
 use std::fmt::{self, Display};
 
@@ -14,11 +15,12 @@ pub(crate) const MAX_NAME: usize = 100;
 /// The maximum printed length of a message from the service, in characters.
 pub(crate) const MAX_MESSAGE: usize = 300;
 
-/// The minimum similarity of two names, from 0 to 1, to suggest one for the other.
+/// The similarity of two names, from 0 to 1, above which one is suggested for the other.
 const SIMILAR: f64 = 0.4;
 
-/// Returns the first `limit` characters of `text`. Replaces control characters and characters that
-/// reorder or hide text with spaces, because they could manipulate a terminal.
+/// Returns the first `limit` characters of `text`, followed by `...` if there are more. Replaces
+/// each control character, and each character that reorders or hides text, with a space, because
+/// such characters could manipulate a terminal.
 ///
 /// ```
 /// use imagekiln::text::one_line;
@@ -34,8 +36,8 @@ pub fn one_line(text: &str, limit: usize) -> String {
     shown
 }
 
-/// Whether the character is safe to print: it is not a control character, and does not reorder or
-/// hide other text.
+/// Returns whether the character is safe to print: it is not a control character, and it does not
+/// reorder or hide other text.
 pub fn is_printable(c: char) -> bool {
     let reorders_or_hides = matches!(c,
         '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
@@ -50,8 +52,9 @@ pub fn counted<N: Display + PartialEq + From<u8>>(count: N, noun: &str) -> Strin
     format!("{count} {noun}{plural}")
 }
 
-/// An amount of credits for people, with the precision of the format. Negative zero and the
-/// rounding errors of sums are 0, and very large amounts have an exponent.
+/// An amount of credits, to print for people with the precision of the format string. Negative zero
+/// and small negative rounding errors of sums are printed as 0, and amounts from 10^15 on are
+/// printed with an exponent.
 ///
 /// ```
 /// use imagekiln::text::Credits;
@@ -67,10 +70,10 @@ impl From<u8> for Credits {
     }
 }
 
-/// The first amount with an exponent.
+/// The smallest amount that is printed with an exponent.
 const LARGE: f64 = 1e15;
 
-/// The largest rounding error of a sum to hide.
+/// The largest negative rounding error of a sum that is printed as 0.
 const ROUNDING: f64 = 1e-6;
 
 impl Display for Credits {
@@ -83,20 +86,20 @@ impl Display for Credits {
     }
 }
 
-/// Whether the text starts like an http or https URL.
+/// Returns whether the text starts with `http://` or `https://`, in upper or lower case.
 pub fn is_url(text: &str) -> bool {
     ["http://", "https://"].iter().any(|scheme| {
         text.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
     })
 }
 
-/// Whether the text starts like a `data:` URL.
+/// Returns whether the text starts with `data:`, in upper or lower case.
 pub fn is_data_url(text: &str) -> bool {
     base64_text::is_data_url(text.as_bytes())
 }
 
-/// Returns the message of an error, without the value that is not what was expected, which may be a
-/// secret.
+/// Returns the message of a parser error without the unexpected value that it quotes, because this
+/// value may be secret.
 pub fn without_value(error: &serde_json::Error) -> String {
     let message = error.to_string();
     match message.rsplit_once(", expected ") {
@@ -105,8 +108,8 @@ pub fn without_value(error: &serde_json::Error) -> String {
     }
 }
 
-/// Whether the name suggests that a field is secret, including fields that the contract does not
-/// define.
+/// Whether the name of a field suggests that its value is secret. This also protects fields that
+/// the contract does not define.
 pub(crate) fn is_secret(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     ["secret", "token", "password", "passwd", "credential", "api_key", "apikey", "authorization"]
@@ -114,8 +117,9 @@ pub(crate) fn is_secret(name: &str) -> bool {
         .any(|word| name.contains(word))
 }
 
-/// Suggests the known name that is most similar to `name`. A long name is similar to none, and
-/// comparing it would take long.
+/// Suggests the known name that is most similar to `name`, as the end of a message. Returns an
+/// empty string if no name is similar, or if `name` is longer than 100 bytes, because comparing
+/// long names takes too long.
 ///
 /// ```
 /// use imagekiln::text::hint;
@@ -131,7 +135,7 @@ pub fn hint<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
 }
 
 /// Returns the known name that is most similar to `name`, if its similarity, from 0 to 1, is more
-/// than `least`.
+/// than `least`. `None` if `name` is longer than 100 bytes.
 pub fn nearest<'a>(
     name: &str,
     least: f64,

@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use super::{Extra, MAX_MESSAGE, MAX_NAME, one_line};
 
-/// The maximum number of printed steps of a location. Valid requests are never this deep.
+/// The maximum number of steps of a location to print. The locations in valid requests are shorter.
 const MOST_STEPS: usize = 10;
 
-/// One mismatch between a request and the contract (schema `ValidationError`). The SDK finds it
-/// before sending, or the service reports it with status code 422.
+/// One mismatch between a request and the contract (schema `ValidationError`). Either the SDK finds
+/// it before it sends the request, or the service reports it with status code 422.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[non_exhaustive]
@@ -77,7 +77,8 @@ impl Violation {
     }
 }
 
-/// Prints for example `width: must be at least 64`, on one bounded line.
+/// Prints the location and the description on one line of bounded length, for example `width: must
+/// be at least 64`.
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let steps = match self.loc.as_slice() {

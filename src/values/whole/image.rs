@@ -11,9 +11,10 @@ const START_OF_IMAGE: u8 = 0xd8;
 const END_OF_IMAGE: u8 = 0xd9;
 const START_OF_SCAN: u8 = 0xda;
 
-/// JPEG: markers of 0xff and a code. Most markers start a segment with a length; skipping segments
-/// skips embedded thumbnails. The entropy-coded data of a scan follows its segment without a
-/// length, and contains no markers except restarts.
+/// JPEG: a sequence of markers, each consisting of 0xff and a code. Most markers start a segment
+/// with a length. Skipping whole segments also skips embedded thumbnails, which have end markers of
+/// their own. The entropy-coded data of a scan follows its segment without a length, and contains
+/// no markers except restarts.
 #[derive(Default)]
 pub(super) struct Jpeg {
     has_scan: bool,
@@ -44,7 +45,7 @@ impl Format for Jpeg {
     }
 }
 
-/// Continues with the code of the next marker. Decoders also skip stray bytes between segments.
+/// Skips to the code of the next marker. Skips stray bytes between segments, like decoders.
 fn find_marker(skip: u64) -> Next {
     Next::Find { skip, byte: MARKER, length: 1 }
 }
@@ -91,10 +92,10 @@ impl Format for Png {
 
 /// The length of `RIFF`.
 const RIFF_NAME: u64 = 4;
-/// The length of a file with `WEBP` and one empty chunk, after the length itself.
+/// The smallest valid length in the header: of `WEBP` and one empty chunk.
 const SHORTEST_WEBP: u32 = 12;
 
-/// WebP: a RIFF container with the length of the file in its header.
+/// WebP: a RIFF container, whose header contains the length of the file.
 pub(super) struct Webp;
 
 impl Format for Webp {

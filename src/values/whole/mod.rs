@@ -1,8 +1,9 @@
-//! Checks from the structure of its format whether a picture is complete, for the formats that the
-//! contract names, and MP4 and WebM.
+//! Checks whether a picture is complete, from the structure of its file format. This works for
+//! JPEG, PNG and WebP, which the contract names, and for MP4 and WebM.
 //!
-//! A [`Checker`] takes bytes in chunks of any size and buffers only a few dozen of them. It follows
-//! lengths and markers. It does not decode, and does not verify checksums.
+//! A [`Checker`] takes the bytes of a file in chunks of any size, and buffers only a few dozen
+//! bytes. It follows the lengths and markers in the file. It neither decodes the picture nor
+//! verifies checksums.
 
 mod image;
 #[cfg(test)]
@@ -11,19 +12,19 @@ mod video;
 
 use crate::{FileKind, values::file_kind::HEAD};
 
-/// The number of leading bytes that identify the family of formats, and therefore the structure to
-/// follow.
+/// The number of bytes at the start of a file that identify the family of its format, and therefore
+/// the structure to follow.
 const FAMILY: usize = 12;
 
 /// How much of a picture has arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
-    /// The end has not arrived.
+    /// The end of the picture has not arrived.
     Partial,
-    /// The picture may end here, but the format allows more to follow. Only the end of the response
-    /// shows whether it does.
+    /// The picture may end here, but its format allows more data to follow. Only the end of the
+    /// response shows whether the picture is complete.
     Open,
-    /// The end has arrived. Any following bytes do not belong to the picture.
+    /// The end of the picture has arrived. Any bytes after it do not belong to the picture.
     Complete,
     /// The structure is damaged, so the end cannot be found.
     Damaged,
@@ -58,8 +59,9 @@ impl Checker {
         FileKind::of(&self.head)
     }
 
-    /// Returns how much of the picture was in the chunks so far. Pictures are never shorter than
-    /// [`FAMILY`] bytes. The end of a picture whose structure is not known is that of the response.
+    /// Returns how much of the picture has arrived so far. A picture is never shorter than
+    /// [`FAMILY`] bytes. If the structure of the format is not known, the picture ends where the
+    /// response ends.
     pub(crate) fn extent(&self) -> Extent {
         match &self.scanner {
             Some(scanner) => scanner.extent(),
@@ -80,20 +82,21 @@ fn format_of(kind: FileKind) -> Option<Box<dyn Format + Send>> {
     })
 }
 
-/// The next bytes that a format needs, after `skip` bytes that do not matter.
+/// What a format needs next, after `skip` bytes whose values do not matter.
 #[derive(Debug)]
 enum Next {
-    /// Read a field of `length` bytes, at least one. `extent` applies from the end of the skipped
-    /// bytes until the field has arrived.
+    /// Read a field of `length` bytes, which is at least one. `extent` is the extent of the picture
+    /// after the skipped bytes have arrived, until the field is complete.
     Read { skip: u64, length: usize, extent: Extent },
     /// Skip up to and including the next byte with this value, then read a field of `length` bytes.
     Find { skip: u64, byte: u8, length: usize },
-    /// Nothing: the rest does not matter.
+    /// Read nothing more. `extent` is the extent of the picture after the skipped bytes have
+    /// arrived.
     End { skip: u64, extent: Extent },
 }
 
 impl Next {
-    /// Reads a field in the middle of the picture.
+    /// Reads a field that is not at a possible end of the picture.
     fn read(skip: u64, length: usize) -> Self {
         Self::Read { skip, length, extent: Extent::Partial }
     }
@@ -107,11 +110,12 @@ impl Next {
 trait Format {
     fn start(&self) -> Next;
 
-    /// Takes the field that the previous step requested, and returns the next step.
+    /// Takes the field that the previous step requested, and returns what to read next.
     fn step(&mut self, field: &[u8]) -> Next;
 }
 
-/// Reads the fields that a format needs, across chunk boundaries, and skips the bytes in between.
+/// Reads the fields that a format needs, even if a chunk ends within a field, and skips the bytes
+/// between the fields.
 struct Scanner {
     format: Box<dyn Format + Send>,
     next: Next,

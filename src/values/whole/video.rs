@@ -1,4 +1,4 @@
-//! The structures of videos: MP4, and WebM.
+//! The structures of videos: MP4 and WebM.
 
 use super::{Extent, Format, Next};
 
@@ -17,12 +17,13 @@ const TOP_LEVEL: &[&BoxType] = &[
 
 /// ISO base media files (MP4, QuickTime): boxes with a size, a four-letter type and contents.
 ///
-/// The format has no end marker. A file is complete if `ftyp` and the boxes that a player needs
-/// are. A box of a known type after those belongs to the file and must be complete, too. Anything
-/// else after them, including fewer bytes than a box header, is trailing data.
+/// The format has no end marker. A file is complete once its `ftyp` box and the boxes that a player
+/// needs are complete. If a box of a known type follows them, it belongs to the file and must also
+/// be complete. Anything else that follows them, including fewer bytes than a box header, is
+/// trailing data.
 #[derive(Default)]
 pub(super) struct Iso {
-    /// The type of the box whose 64-bit size is read.
+    /// The type of the box whose 64-bit size is the next field.
     large: Option<BoxType>,
     /// Which boxes have started.
     ftyp: bool,
@@ -71,8 +72,8 @@ impl Iso {
         }
     }
 
-    /// Handles a box with this many bytes of contents. `None` means that its size is smaller than
-    /// its header.
+    /// Handles a box with this many bytes of contents. `None` means that the size of the box is
+    /// smaller than its header, so the file is damaged.
     fn known_size(&mut self, kind: BoxType, contents: Option<u64>) -> Next {
         let Some(skip) = contents else { return Next::end(Extent::Damaged) };
         self.begin(kind);
@@ -84,13 +85,13 @@ impl Iso {
             b"ftyp" => self.ftyp = true,
             b"moov" => self.moov = true,
             b"mdat" => self.mdat = true,
-            // Each fragment has its own data.
+            // Each fragment needs a data box of its own.
             b"moof" => (self.moof, self.mdat) = (true, false),
             _ => {}
         }
     }
 
-    /// Whether the file is complete once the current box has ended.
+    /// Whether the file may be complete once the current box has ended.
     fn is_whole(&self) -> bool {
         self.extent() != Extent::Partial
     }
@@ -128,17 +129,18 @@ const IN_SEGMENT: &[u32] = &[
 /// group, encrypted block.
 const IN_CLUSTER: &[u32] = &[0xe7, 0x5854, 0xa7, 0xab, 0xa3, 0xa0, 0xaf, VOID, CHECKSUM];
 
-/// WebM and Matroska: EBML elements with an id, a size and contents. A header is followed by one
-/// segment.
+/// WebM and Matroska: a sequence of EBML elements, each with an id, a size and contents. A header
+/// is followed by one segment.
 ///
-/// A segment of known size ends the file. In a segment of unknown size, as in live recordings, the
-/// elements are followed one by one. It can end after any element once there was a cluster.
+/// If the size of the segment is known, the file ends with the segment. If it is unknown, as in
+/// live recordings, the checker follows the elements in the segment one by one. The segment can end
+/// after any element once it contains a cluster.
 #[derive(Default)]
 pub(super) struct Ebml {
     level: Level,
-    /// The id of the element whose size is read.
+    /// The id of the element whose size is the next field.
     id: Option<u32>,
-    /// The first byte of the id or of the size, if others follow.
+    /// The first byte of the id or of the size, if the rest of the number is the next field.
     first: Option<u8>,
     has_cluster: bool,
 }
@@ -149,8 +151,8 @@ enum Level {
     Document,
     /// In a segment of unknown size.
     Segment,
-    /// In such a segment, in or after a cluster of unknown size. The cluster ends at the first
-    /// element that cannot be in it.
+    /// In or after a cluster of unknown size, in a segment of unknown size. The cluster ends at the
+    /// first element that cannot be in a cluster.
     Cluster,
 }
 
@@ -165,7 +167,7 @@ impl Format for Ebml {
             (None, [first, rest @ ..]) => (*first, rest),
             (None, []) => return Next::end(Extent::Damaged),
         };
-        // As many bytes follow the first one as it has leading zeros.
+        // The number of leading zero bits in the first byte is the number of bytes that follow it.
         let following = first.leading_zeros() as usize;
         match self.id {
             None if following > 3 => self.unknown(),
@@ -184,7 +186,8 @@ impl Format for Ebml {
     }
 }
 
-/// Returns the number of these bytes in big-endian order.
+/// Returns the big-endian number whose most significant part is `first` and whose other bytes are
+/// `rest`.
 fn joined(first: u64, rest: &[u8]) -> u64 {
     rest.iter().fold(first, |number, byte| number << 8 | u64::from(*byte))
 }
@@ -204,14 +207,15 @@ impl Ebml {
         Next::read(0, 1)
     }
 
-    /// Handles bytes that are not an element. They are trailing bytes if the segment can have
-    /// ended.
+    /// Handles bytes that are not a known element. If the segment can have ended, they are trailing
+    /// data. Otherwise, the file is damaged.
     fn unknown(&self) -> Next {
         Next::end(if self.has_cluster { Extent::Open } else { Extent::Damaged })
     }
 
     fn known_size(&mut self, id: u32, first: u8, rest: &[u8]) -> Next {
-        // The bits after the leading one. If all are set, the size is unknown.
+        // The size consists of the bits after the first one bit. If all of them are set, the size
+        // is unknown.
         let mask = u8::MAX.checked_shr(first.leading_zeros() + 1).unwrap_or(0);
         let is_unknown = first & mask == mask && rest.iter().all(|byte| *byte == u8::MAX);
         let size = joined((first & mask).into(), rest);

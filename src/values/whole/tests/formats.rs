@@ -79,7 +79,8 @@ fn a_fragment_without_its_data_is_partial() {
     assert_eq!(extent_of([&sample("fragmented MP4")[..], &moof]), Extent::Partial);
 }
 
-/// The contract names none of these, so the end of the response is their end.
+/// The structures of these formats are not checked, so a picture may end wherever the response
+/// ends.
 #[test]
 fn other_formats_may_end_anywhere() {
     for head in [&b"GIF89a\x01\0\x01\0\0\0"[..], &ftyp(b"avif"), &ftyp(b"heic")] {

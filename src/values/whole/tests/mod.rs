@@ -72,7 +72,8 @@ proptest! {
         sample in select(samples()),
         trailing in vec(any::<u8>(), 0..64),
     ) {
-        // In a segment of unknown size, trailing bytes may look like an element. Zeros never do.
+        // In a segment of unknown size, trailing bytes may look like another element. Zeros never
+        // look like one.
         let is_open_ended = sample.name.contains("unknown size");
         let trailing = if is_open_ended { vec![0; trailing.len()] } else { trailing };
         let extent = extent_of([&sample.bytes[..], &trailing]);

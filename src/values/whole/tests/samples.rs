@@ -1,5 +1,5 @@
-//! Small files of every format whose structure is checked: encoded, or assembled by hand if no
-//! encoder writes them.
+//! Small files of every format whose structure is checked. An encoder creates them, or this module
+//! assembles their bytes if the tests have no encoder for them.
 
 use image::{ImageFormat, RgbImage};
 
@@ -11,9 +11,9 @@ pub struct Sample {
     pub name: &'static str,
     pub bytes: Vec<u8>,
     pub kind: FileKind,
-    /// The extent of all bytes.
+    /// The extent after all bytes.
     pub extent: Extent,
-    /// The shortest prefix that is not partial.
+    /// The length of the shortest prefix that is not partial.
     pub end: usize,
 }
 
@@ -86,7 +86,8 @@ pub fn samples() -> Vec<Sample> {
     ]
 }
 
-/// Two scans with restarts, stuffed bytes and fill bytes, and a thumbnail with its own end marker.
+/// A JPEG file with two scans that contain restarts, stuffed bytes and fill bytes, and a thumbnail
+/// with its own end marker.
 pub fn progressive_jpeg() -> Vec<u8> {
     let segment = |code: u8, contents: &[u8]| {
         let length = u16::try_from(contents.len() + 2).unwrap().to_be_bytes();
