@@ -1,5 +1,5 @@
-//! The images of a request. They are beside its body, because they are streamed and not kept as
-//! JSON.
+//! The images of a request. They are stored separately from its JSON body, because the client
+//! streams images instead of converting them to JSON values.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::{ImageInput, Location};
 
-/// What a body has in the place of an image. It is never sent.
+/// The placeholder for an image in the JSON body of a request. It is never sent.
 pub(super) const IMAGE: &str = "[image]";
 
 /// The value of a field with images.
@@ -18,7 +18,7 @@ pub(crate) enum FieldImages {
 }
 
 impl FieldImages {
-    /// Returns the value with what `describe` returns for each image.
+    /// Converts the value to JSON: each image becomes the value that `describe` returns for it.
     pub(crate) fn to_json<E>(
         &self,
         mut describe: impl FnMut(&ImageInput) -> Result<Value, E>,
@@ -65,7 +65,7 @@ impl Images {
         })
     }
 
-    /// Inserts the images of a field, and returns what the body has in their place.
+    /// Inserts the images of a field, and returns the placeholders for the body.
     pub(super) fn put(&mut self, field: &str, images: FieldImages) -> Value {
         let value = match &images {
             FieldImages::One(_) => IMAGE.into(),

@@ -1,4 +1,5 @@
-//! The contract at run time: operations, requests, and the validation of requests.
+//! The contract at run time: the table of operations, requests and their validation, and the
+//! reading of responses.
 
 mod images;
 mod operation;

@@ -1,4 +1,4 @@
-//! The table of operations, for programs that work with all of them.
+//! The table of operations, for programs that work with operations that they only know at run time.
 
 use std::fmt;
 
@@ -23,10 +23,11 @@ pub struct Operation {
     pub description: &'static str,
     /// Whether the operation creates a task. `false` for polling (`get_result`).
     pub submits: bool,
-    /// What a submission does with images. `None` for polling.
+    /// What the operation does with images. `None` for polling.
     pub kind: Option<OperationKind>,
-    /// What a submission needs, although the contract leaves its fields optional. The SDK does not
-    /// check it: the interface does not show which fields are required.
+    /// What a submission needs for a useful result, although the contract leaves the fields
+    /// optional. The SDK does not check this, because the contract does not show which of these
+    /// fields the service requires.
     pub needs: &'static [Need],
     /// Whether the operation is deprecated. Deprecated operations still work.
     pub deprecated: bool,
@@ -34,11 +35,11 @@ pub struct Operation {
     pub regional: bool,
     /// The maximum number of reference images, if the contract defines it.
     pub max_reference_images: Option<u64>,
-    /// The largest image that the service takes as it is, in megapixels, if the contract defines
-    /// it.
+    /// The maximum size of an input image that the service does not scale, in megapixels, if the
+    /// contract defines it.
     pub max_input_megapixels: Option<u64>,
-    /// The size to which the service scales larger images, in megapixels. It refuses them if this
-    /// is `None`.
+    /// The size to which the service scales larger images, in megapixels. `None` means that the
+    /// service refuses larger images.
     pub scaled_to_megapixels: Option<u64>,
     /// The fields that the service refuses for this operation.
     pub(crate) not_accepted: &'static [&'static str],
@@ -46,8 +47,8 @@ pub struct Operation {
     pub path_parameters: &'static [PathParameter],
     /// The request fields that the contract defines.
     pub fields: &'static [Field],
-    /// Whether these are all fields. If not, the service accepts others, which the contract does
-    /// not show.
+    /// Whether `fields` are all fields of the operation. If not, the service accepts further
+    /// fields, which the contract does not show.
     pub all_fields_shown: bool,
     /// Facts about the operation that the contract does not define.
     pub not_shown: &'static [&'static str],
@@ -55,7 +56,7 @@ pub struct Operation {
     pub(crate) example_json: Option<&'static str>,
 }
 
-/// What a submission does with images (`x-kind`).
+/// What an operation does with images (`x-kind`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OperationKind {
@@ -83,17 +84,17 @@ pub enum OperationKind {
     Finetune,
 }
 
-/// What a submission needs, and why (`x-needs`).
+/// A condition that a submission must meet for a useful result, and the reason (`x-needs`).
 #[derive(Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Need {
-    /// What it needs.
+    /// The condition.
     pub kind: NeedKind,
-    /// Why, as a part of a sentence: `a person and a garment`.
+    /// The reason, as a part of a sentence, for example `a person and a garment`.
     pub why: &'static str,
 }
 
-/// What a submission needs.
+/// A condition that a submission must meet for a useful result.
 #[derive(Debug, PartialEq)]
 #[non_exhaustive]
 pub enum NeedKind {
@@ -102,13 +103,13 @@ pub enum NeedKind {
     AnyOf {
         /// The names of the fields.
         fields: &'static [&'static str],
-        /// The image field whose alpha channel replaces them.
+        /// The image field whose alpha channel replaces these fields, if there is one.
         unless_alpha_in: Option<&'static str>,
     },
     /// Images, in any fields.
     #[non_exhaustive]
     Images {
-        /// How many, at least.
+        /// The minimum number of images.
         count: u64,
     },
 }
@@ -121,7 +122,7 @@ pub struct PathParameter {
     pub name: &'static str,
     /// The description.
     pub description: &'static str,
-    /// What every value starts with, if the contract defines it (`pattern`).
+    /// The text with which every value starts, if the contract defines it (`pattern`).
     pub prefix: Option<&'static str>,
     /// An example value.
     pub example: &'static str,
@@ -154,7 +155,7 @@ impl Field {
         matches!(self.kind, FieldKind::Image { .. })
     }
 
-    /// What fields have that say nothing else.
+    /// The defaults of a field, so that the table lists only values that differ from them.
     pub(crate) const NONE: Self = Self {
         name: "",
         description: "",
@@ -265,8 +266,8 @@ impl Operation {
 }
 
 impl FieldKind {
-    /// Returns the value of text from a command line or a table, such as `7`. Text that is not a
-    /// value of this kind becomes a JSON string, which [`Request::validate`] reports.
+    /// Converts text from a command line or a table, such as `7`, to a value of this kind. Text
+    /// that is not such a value becomes a JSON string, which [`Request::validate`] reports.
     ///
     /// ```
     /// use imagekiln::FieldKind;
@@ -311,12 +312,13 @@ pub fn models() -> impl Iterator<Item = &'static Operation> {
     operations().iter().filter(|operation| operation.submits)
 }
 
-/// Finds an operation that creates a task, as [`find_operation`] does.
+/// Finds an operation that creates a task by its name, path or id, like [`find_operation`].
 pub fn find_model(name: &str) -> Option<&'static Operation> {
     find_operation(name).filter(|operation| operation.submits)
 }
 
-/// A model whose name has a path parameter, and the value of the parameter in a complete name.
+/// A model whose name contains a path parameter, and the value of this parameter in a complete
+/// model name.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 #[doc(hidden)]
@@ -329,7 +331,8 @@ pub struct CompleteModel<'a> {
     pub value: &'a str,
 }
 
-/// Finds the model and the path parameter of a complete name.
+/// Finds the model and the value of its path parameter in a complete model name. `None` if no model
+/// with a path parameter matches the name.
 ///
 /// ```
 /// let found = imagekiln::complete_model("gen-2-klein-9b-kv-finetuned").unwrap();

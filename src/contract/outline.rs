@@ -1,4 +1,5 @@
-//! The body of a request for people: what is sent, without the bytes of images and without secrets.
+//! Shows people the body of a request that would be sent, without the bytes of images and without
+//! secrets.
 
 use std::convert::Infallible;
 
@@ -11,13 +12,15 @@ use crate::{
 };
 
 impl Request {
-    /// Returns the body of the request as JSON for people, for example to show it before it is
-    /// submitted. Does not validate the request.
+    /// Returns the body of the request as JSON for people, for example to show what a program is
+    /// about to submit. This method does not validate the request.
     ///
-    /// Every image is an object with what is known of it: its `format` such as `png`, its stored
-    /// `width` and `height` in pixels, its EXIF `orientation` if it is not upright, its size in
-    /// `bytes`, its `file`, or its `url`. Secrets are `[redacted]`, and the queries of URLs are
-    /// omitted. A field that is set twice has its first value.
+    /// Each image becomes an object. The object of an image at a URL contains only the `url`. The
+    /// object of any other image contains the `format`, such as `png`, and the size in `bytes`. If
+    /// the dimensions are known, it also contains the stored `width` and `height` in pixels, and
+    /// the EXIF `orientation` unless the image is upright. The object of an image file also
+    /// contains the path as `file`. Secrets become `[redacted]`, and the queries of URLs are
+    /// omitted. A field that was set twice has its first value.
     ///
     /// This method may block, because it reads the first bytes of image files. See
     /// [`reads_files`](Self::reads_files).
@@ -37,8 +40,8 @@ impl Request {
         self.shown(&|_, _, text| shown_url(text).unwrap_or_else(|| text.into()), of_image)
     }
 
-    /// Returns the body with what `replace` returns for each text that is not secret, and with what
-    /// `describe` returns for each image.
+    /// Returns a copy of the body. `replace` returns the value for each text that is not secret,
+    /// and `describe` the value for each image.
     pub(crate) fn shown(
         &self,
         replace: Replace<'_>,
@@ -57,11 +60,12 @@ impl Request {
     }
 }
 
-/// Returns what replaces a text, from the name of its member and from its type in the contract.
+/// Returns the value that replaces a text, from the name of its member, the type of the field in
+/// the contract, if it is known, and the text.
 pub(crate) type Replace<'a> = &'a dyn Fn(&str, Option<&FieldKind>, &str) -> Value;
 
-/// Replaces the texts in a value. Members that the contract or their names mark as secret are
-/// redacted, whatever their type is.
+/// Replaces the texts in a value at every depth. Redacts every member that is secret according to
+/// the contract or to its name, even if its value is not text.
 pub(crate) fn replaced(
     name: &str,
     kind: Option<&'static FieldKind>,

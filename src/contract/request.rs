@@ -1,5 +1,5 @@
-//! A request in the form that is validated and sent. Generated types convert to it, and programs
-//! can build it at run time.
+//! A request in the form that the client validates and sends. The generated types convert to this
+//! form, and programs can also build it at run time.
 
 use std::{
     collections::{BTreeMap, BTreeSet, btree_map::Entry},
@@ -14,10 +14,12 @@ use super::{
 };
 use crate::{Address, ImageInput, IntoJson, Location, Violation, WebhookSecret, values::Fault};
 
-/// The amount of text to validate and serialize within an async task; about a millisecond of work.
+/// The maximum amount of text, in bytes, to validate and serialize on the thread of an async task.
+/// This takes about a millisecond.
 const LIGHT: usize = 1024 * 1024;
 
-/// What is wrong with a field or a parameter whose first value is kept.
+/// The message about a field or a path parameter that was set twice. The field or parameter keeps
+/// its first value.
 pub(super) const SET_TWICE: &str = "is set twice; set it once";
 
 /// A request that [`Client::submit`](crate::Client::submit) accepts: every request type in
@@ -35,8 +37,8 @@ pub trait Submit {
 
 /// A request to any operation, built at run time.
 ///
-/// Use it in programs such as command lines that read the operations and their fields from
-/// [`operations()`](crate::operations).
+/// Use this type in programs such as command lines, which read the operations and their fields from
+/// [`operations()`](crate::operations) at run time.
 ///
 /// ```
 /// use imagekiln::{Request, find_operation};
@@ -96,17 +98,18 @@ impl Request {
             .fold(name, |name, (parameter, value)| name.replace(&format!("{{{parameter}}}"), value))
     }
 
-    /// Sets a field. Fields that the contract does not define are sent, too.
+    /// Sets a field. The client also sends fields that the contract does not define.
     ///
-    /// Text in an image field is an http or https URL, like [`ImageInput::url`], or base64, like
-    /// [`ImageInput::base64`]. For files, use [`image`](Self::image) with [`ImageInput::path`].
+    /// Text in an image field is either an http or https URL, as in [`ImageInput::url`], or base64,
+    /// as in [`ImageInput::base64`]. For files, use [`image`](Self::image) with
+    /// [`ImageInput::path`].
     pub fn field(mut self, name: impl Into<String>, value: impl IntoJson) -> Self {
         self.set(name.into(), value.into_json());
         self
     }
 
-    /// Sets an image field. Fields that the contract does not define are sent, too, and may contain
-    /// a video or a ZIP archive instead of an image.
+    /// Sets an image field. The client also sends fields that the contract does not define. Such a
+    /// field may contain a video or a ZIP archive instead of an image.
     pub fn image(mut self, name: impl Into<String>, image: impl Into<ImageInput>) -> Self {
         self.insert_images(name.into(), FieldImages::One(image.into()));
         self
@@ -138,8 +141,8 @@ impl Request {
         self
     }
 
-    /// Replaces the fields and path parameters that `changes`, a request to the same operation,
-    /// sets.
+    /// Replaces each field and path parameter that `changes` sets. `changes` must be a request to
+    /// the same operation.
     ///
     /// ```
     /// use imagekiln::{Request, Submit, types::Gen2Pro};
@@ -167,7 +170,7 @@ impl Request {
         self.body.contains_key(name)
     }
 
-    /// Returns the text of a field. `None` if the field is not set, or not to text.
+    /// Returns the text of a field. `None` if the field is not set, or if its value is not text.
     ///
     /// ```
     /// use imagekiln::{Request, Submit, types::Gen2Pro};
@@ -180,7 +183,8 @@ impl Request {
         self.body.get(name).filter(|_| self.image_in(name).is_none())?.as_str()
     }
 
-    /// Returns the integer of a field. `None` if the field is not set, or not to an integer.
+    /// Returns the integer of a field. `None` if the field is not set, or if its value is not a
+    /// 64-bit integer.
     ///
     /// ```
     /// use imagekiln::{Request, Submit, types::Gen2Pro};
@@ -193,20 +197,21 @@ impl Request {
         self.body.get(name)?.as_i64()
     }
 
-    /// Returns the image in a field. `None` if the field is not set, or not to a single image.
+    /// Returns the image in a field. `None` if the field is not set, or if its value is not a
+    /// single image.
     #[doc(hidden)]
     pub fn image_in(&self, name: &str) -> Option<&ImageInput> {
         self.images.one(name)
     }
 
-    /// Returns `true` if an image of the request is a file. Otherwise, [`validate`](Self::validate)
-    /// does not block.
+    /// Returns `true` if an image of the request is a file. If this returns `false`,
+    /// [`validate`](Self::validate) does not block.
     pub fn reads_files(&self) -> bool {
         self.images.iter().any(|(_, image)| matches!(image, ImageInput::Path(_)))
     }
 
-    /// Whether validating and serializing the request takes too long for an async task: it reads
-    /// files, or contains more than 1 MiB of text.
+    /// Whether validating and serializing the request would block an async task for too long,
+    /// because the request reads files or contains more than 1 MiB of text.
     pub(crate) fn is_heavy(&self) -> bool {
         let fields =
             self.body.iter().map(|(name, value)| name.len() + value.as_str().map_or(0, str::len));
@@ -217,7 +222,7 @@ impl Request {
         self.reads_files() || fields.chain(images).sum::<usize>() > LIGHT
     }
 
-    /// Sets a field. Text where the contract has an image is one.
+    /// Sets a field. Text in an image field of the contract becomes an image.
     pub(super) fn set(&mut self, name: String, value: Result<Value, Fault>) {
         let is_image = || matches!(self.operation.field(&name), Some(field) if field.is_image());
         match value {
@@ -237,7 +242,8 @@ impl Request {
         }
     }
 
-    /// Whether a field is set already. Setting it again is a violation; it keeps its first value.
+    /// Whether the field is already set. If it is, this records a violation, and the caller must
+    /// keep the first value.
     fn is_repeated(&mut self, name: &str) -> bool {
         let is_set = self.has_field(name);
         if is_set {
@@ -271,7 +277,7 @@ impl Operation {
     /// }
     /// ```
     pub fn example(&'static self) -> Option<Request> {
-        // Always valid JSON, because the generator wrote it.
+        // The example is always valid JSON, because the generator has serialized it.
         let body: Map<String, Value> = serde_json::from_str(self.example_json?).ok()?;
         let mut request = Request::new(self);
         for parameter in self.path_parameters {
@@ -330,7 +336,7 @@ impl fmt::Debug for Request {
 pub(super) const URL: &str = "webhook_url";
 pub(super) const SECRET: &str = "webhook_secret";
 
-/// Webhook fields of the contract, for requests that do not set them.
+/// The webhook URL and the webhook secret of a client, for requests that do not set these fields.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct WebhookDefaults {
     pub(crate) url: Option<Address>,
@@ -338,8 +344,8 @@ pub(crate) struct WebhookDefaults {
 }
 
 impl WebhookDefaults {
-    /// Adds the defaults to a request. Skips operations without webhooks in the contract, and the
-    /// secret if the request has no webhook URL.
+    /// Adds the defaults to a request that does not set them. Does nothing if the contract defines
+    /// no webhooks for the operation. Adds the secret only if the request has a webhook URL.
     pub(crate) fn fill(&self, request: &mut Request) {
         let url = self.url.as_ref().map(Address::reveal);
         let secret = self.secret.as_ref().map(WebhookSecret::reveal);
@@ -356,7 +362,8 @@ impl WebhookDefaults {
 }
 
 impl Request {
-    /// Whether the request asks for a webhook. An explicit `null` does not.
+    /// Whether the request asks for a webhook. An explicit `null` as webhook URL means that it does
+    /// not.
     pub(crate) fn asks_for_webhook(&self) -> bool {
         self.body.get(URL).is_some_and(|value| !value.is_null())
     }

@@ -1,5 +1,6 @@
-//! Converts responses to their contract types, and reports what the contract does not define in
-//! them, in one event for each response with something new.
+//! Converts responses to the types of the contract. If a response contains something that the
+//! contract does not define and that the client has not reported before, the client logs one event
+//! for this response.
 
 use std::{collections::HashSet, time::Duration};
 
@@ -13,25 +14,26 @@ use crate::{
     values::{MAX_NAME, Mutex, REDACTED, one_line},
 };
 
-/// A response type, or the type of an object in a response. The generator implements it, so that
-/// each field is read by itself.
+/// A response type, or the type of an object in a response. The generated implementations read each
+/// field separately, so a field with an unexpected type does not affect the others.
 pub(crate) trait ReadResponse: Sized {
-    /// Returns `None` if the value has a different type or a required member is missing. Adds what
-    /// the contract does not define to `unexpected`.
+    /// Reads the value. Returns `None` if the value is not an object, or if a required member is
+    /// missing or has an unexpected type. Adds what the contract does not define to `unexpected`.
     fn read(value: Value, unexpected: &mut Unexpected) -> Option<Self>;
 }
 
-/// Reads a response, and returns what the contract does not define in it.
+/// Reads a response. Also returns what it contains that the contract does not define.
 pub(crate) fn read_response<T: ReadResponse>(value: Value) -> (Option<T>, Unexpected) {
     let mut unexpected = Unexpected::default();
     let response = T::read(value, &mut unexpected);
     (response, unexpected)
 }
 
-/// The members of an object that no field has taken yet.
+/// The members of a JSON object that the reader of its type has not taken yet.
 pub(crate) struct ResponseFields<'a> {
     members: Map<String, Value>,
-    /// The members that a field could not take, because their values have unexpected types.
+    /// The names of members that the reader could not take, because their values have unexpected
+    /// types.
     mistyped: Vec<String>,
     unexpected: &'a mut Unexpected,
 }
@@ -42,13 +44,14 @@ impl<'a> ResponseFields<'a> {
         Some(Self { members, mistyped: Vec::new(), unexpected })
     }
 
-    /// Takes the member `name`. If its value does not have the type, it stays for
-    /// [`rest`](Self::rest).
+    /// Takes the member `name`. If its value does not have the type `T`, the member stays, and
+    /// [`rest`](Self::rest) returns it.
     pub(crate) fn take<T: DeserializeOwned>(&mut self, name: &str) -> Option<T> {
         self.take_if(name, |value, _| T::deserialize(value).ok())
     }
 
-    /// As [`take`](Self::take), for an object whose fields are read one by one.
+    /// Takes a member like [`take`](Self::take), if its value is an object with a reader of its
+    /// own.
     pub(crate) fn take_object<T: ReadResponse>(&mut self, name: &str) -> Option<T> {
         self.take_if(name, |value, unexpected| {
             let (object, inner) = read_response(value.clone());
@@ -63,7 +66,7 @@ impl<'a> ResponseFields<'a> {
         read: impl Fn(&Value, &mut Unexpected) -> Option<T>,
     ) -> Option<T> {
         let value = self.members.get(name)?;
-        // `null` is the same as a missing member.
+        // A member with the value `null` counts as missing.
         let taken = if value.is_null() { None } else { read(value, self.unexpected) };
         if taken.is_some() || value.is_null() {
             self.members.remove(name);
@@ -76,7 +79,8 @@ impl<'a> ResponseFields<'a> {
 
     /// Takes the remaining members.
     pub(crate) fn rest(&mut self) -> Extra {
-        // Without a listener, nothing reports the names.
+        // Collect the names only if a subscriber listens to warnings, because nothing else uses
+        // them.
         if tracing::enabled!(Level::WARN) {
             let unlisted = self.members.keys().filter(|name| !self.mistyped.contains(name));
             unlisted.for_each(|name| self.unexpected.unlisted(name));
@@ -88,7 +92,8 @@ impl<'a> ResponseFields<'a> {
 /// The maximum number of names to collect of each kind.
 const MOST_NAMES: usize = 20;
 
-/// Names in a response, but no values. A member of a nested object is `OUTER.INNER`.
+/// What a response contains that the contract does not define: the names of members, but not their
+/// values. A member of a nested object has the name `OUTER.INNER`.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Unexpected {
     /// The members that the contract does not list.
@@ -122,14 +127,14 @@ impl Unexpected {
         }
     }
 
-    /// Adds what was found elsewhere in the same object.
+    /// Adds what was found in another part of the same object.
     pub(crate) fn add(&mut self, other: Self) {
         self.unlisted.extend(other.unlisted);
         self.mistyped.extend(other.mistyped);
         self.more += other.more;
     }
 
-    /// Returns what was found in the member `name`, as paths from the object around it.
+    /// Prefixes all names with `name`, the member whose value contains them.
     pub(crate) fn within(mut self, name: &str) -> Self {
         let mistyped = self.mistyped.iter_mut().map(|(path, _)| path);
         for path in self.unlisted.iter_mut().chain(mistyped) {
@@ -139,8 +144,8 @@ impl Unexpected {
     }
 }
 
-/// Returns a name in one line. A name that contains a URL is not printed, because its query may be
-/// secret.
+/// Returns a name on one line. Redacts a name that contains a URL, because the query of the URL may
+/// be secret.
 fn printable(name: &str) -> String {
     if name.contains("://") { REDACTED.to_owned() } else { one_line(name, MAX_NAME) }
 }
@@ -156,17 +161,18 @@ fn json_type(value: &Value) -> &'static str {
     }
 }
 
-/// The maximum number of findings that a client remembers. It reports no others after that.
+/// The maximum number of findings that a client remembers. After that, it reports no further
+/// findings, because it could not tell which of them are new.
 const REMEMBERED: usize = 1000;
 
-/// The maximum number of events in each period.
+/// The maximum number of events that a client logs in each period.
 const MOST_EVENTS: u32 = 5;
 const PERIOD: Duration = Duration::from_secs(60);
 
-/// The name of the response itself in a list of names.
+/// The name that stands for the response itself in a list of names.
 const WHOLE_RESPONSE: &str = "the whole response";
 
-/// What a response contains and the contract does not define.
+/// What a response contains that the contract does not define, and where it was found.
 #[derive(Debug, Default)]
 pub(crate) struct Findings<'a> {
     /// The name of the operation of the task, if known.
@@ -176,11 +182,12 @@ pub(crate) struct Findings<'a> {
     pub(crate) unexpected: Unexpected,
     /// A status that the contract does not list.
     pub(crate) status: Option<&'a TaskStatus>,
-    /// Whether the response has that status and a picture, which the contract excludes.
+    /// Whether the response contains a picture although its status is not listed, which the
+    /// contract excludes.
     pub(crate) has_picture: bool,
 }
 
-/// What a client has reported so far.
+/// Remembers what a client has reported, so that it reports each finding only once.
 #[derive(Default)]
 pub(crate) struct Drift(Mutex<Reported>);
 
@@ -192,11 +199,12 @@ struct Reported {
 }
 
 impl Drift {
-    /// Reports the findings that are new. If the client has reported too much lately, it does not
-    /// remember them, and a later response reports them.
+    /// Logs the findings that are new. If the client has already logged the maximum number of
+    /// events in this period, it neither logs nor remembers the findings, so a later response can
+    /// still report them.
     pub(crate) fn report(&self, mut findings: Findings<'_>) {
-        // The contract does not list the statuses of tasks in progress, so one of them is only
-        // worth a note.
+        // The contract does not list the statuses of tasks in progress, so such a status alone is
+        // expected, and logged at a lower level.
         let is_note = findings.unexpected.is_empty() && !findings.has_picture;
         let is_enabled =
             if is_note { tracing::enabled!(Level::INFO) } else { tracing::enabled!(Level::WARN) };
@@ -216,7 +224,8 @@ impl Drift {
 }
 
 impl Reported {
-    /// Counts an event, unless there were too many in this period.
+    /// Counts an event. Returns `false` if the client has already logged the maximum number of
+    /// events in this period.
     fn may_report(&mut self) -> bool {
         let now = Instant::now();
         if self.period.is_none_or(|started| now.duration_since(started) >= PERIOD) {
@@ -228,7 +237,7 @@ impl Reported {
 }
 
 impl Findings<'_> {
-    /// Adds that the JSON of the response is not an object, if it is not.
+    /// Adds a finding if the JSON of the response is not an object.
     pub(crate) fn with_type_of(mut self, document: Option<&Value>) -> Self {
         if let Some(document) = document
             && !document.is_object()
@@ -238,7 +247,8 @@ impl Findings<'_> {
         self
     }
 
-    /// Removes what was reported before. Returns the rest as texts of bounded length.
+    /// Removes the findings that were reported before. Returns the other ones as texts of bounded
+    /// length, for the client to remember.
     fn keep_new(&mut self, reported: &HashSet<String>) -> Vec<String> {
         let mut new = Vec::new();
         let mut is_new = |kind: &str, name: &str| {

@@ -1,4 +1,5 @@
-//! The stored form of a request: JSON that can be read without loss, except for secrets.
+//! The stored form of a request: JSON from which the request can be restored without loss, except
+//! for its secrets.
 
 use std::collections::BTreeMap;
 
@@ -17,8 +18,9 @@ use crate::{
     values::{MAX_NAME, hash::hex, hint, one_line, text::without_value},
 };
 
-/// Its members are sorted: whether `serde_json` keeps their order depends on the features of other
-/// crates in the program.
+/// The stored form of a request. The members are in sorted maps: the order of the members of a
+/// `serde_json::Map` depends on the features that other crates in the program enable, and the
+/// digest must not depend on it.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(expecting = "a request")]
 struct Stored {
@@ -27,10 +29,11 @@ struct Stored {
     path: BTreeMap<String, String>,
     #[serde(default)]
     fields: BTreeMap<String, Value>,
-    /// Values of fields that the contract does not define, or that have a different type.
+    /// The values of fields that the contract does not define, and of image fields whose value is
+    /// not an image.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     extra: BTreeMap<String, Value>,
-    /// Images, and lists of images, in fields that are not for them in the contract.
+    /// Images and lists of images in fields for which the contract does not define this type.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     extra_images: BTreeMap<String, Value>,
     #[serde(flatten)]
@@ -71,11 +74,12 @@ impl Request {
         serde_json::to_string(&self.stored()?).map_err(unwritable)
     }
 
-    /// Returns the SHA-256 digest of the [stored form](Self::to_json) in lowercase hexadecimal. It
-    /// does not depend on the webhook URL, which may be another one for each submission.
+    /// Returns the SHA-256 digest of the [stored form](Self::to_json) in lowercase hexadecimal. The
+    /// digest does not depend on the webhook URL, which may differ between submissions of the same
+    /// request.
     ///
-    /// The [journal](crate::journal) contains it, so a program can tell which of its requests a
-    /// submission was for.
+    /// The [journal](crate::journal) records the digest, so a program can tell which of its
+    /// requests it has submitted.
     ///
     /// # Errors
     ///
@@ -122,9 +126,9 @@ impl Request {
     /// Reads a request from JSON in the form that [`to_json`](Self::to_json) writes. Does not
     /// validate it against the limits of the contract.
     ///
-    /// The text can name local files, which submitting the request sends to the service. Do not use
-    /// this method for untrusted text. Deserialize one of the [`types`](crate::types) instead,
-    /// which refuse paths.
+    /// The text can name local files, and the client sends their contents to the service when it
+    /// submits the request. Do not use this method for untrusted text. Deserialize one of the
+    /// [`types`](crate::types) instead: they refuse paths.
     ///
     /// # Errors
     ///
@@ -163,7 +167,7 @@ impl Stored {
                 continue;
             };
             if field.is_image() {
-                // It cannot be null here; that is stored in `extra`.
+                // The value cannot be `null`, because `to_json` stores a `null` in `extra`.
                 images.push((name, ImageInput::from_stored(value).map(FieldImages::One)));
             } else {
                 request.body.insert(name, value);

@@ -1,4 +1,4 @@
-//! Conversions between the generated types and the form that is validated and sent.
+//! Conversions between the generated types and the form that the client validates and sends.
 
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
@@ -11,12 +11,13 @@ use super::{
 };
 use crate::{AspectRatio, Error, ErrorKind, Extra, ImageInput, Violation, WebhookSecret};
 
-/// Sees what serde can't convert in a generated type: images, which are streamed, secrets, which
-/// are not written, and fields that the contract does not define, which may have others' names.
+/// Visits the parts of a generated type that serde cannot convert. Images are streamed instead of
+/// being serialized, and secrets are not serialized. A field that the contract does not define may
+/// have the same name as a defined field, so serde cannot write both to one object.
 pub(crate) trait Visitor {
     fn image(&mut self, name: &str, image: Option<&mut ImageInput>);
     fn secret(&mut self, _name: &str, _secret: Option<&WebhookSecret>) {}
-    /// Called last.
+    /// Visits the fields that the contract does not define. Called after the other methods.
     fn extra(&mut self, extra: &mut Extra);
 }
 
@@ -25,7 +26,7 @@ pub(crate) trait Typed {
     fn visit(&mut self, visitor: &mut dyn Visitor);
 }
 
-/// What is taken out of a generated type before serde writes it.
+/// The parts that are taken out of a generated type before serde serializes it.
 #[derive(Default)]
 struct Aside {
     images: Images,
@@ -50,7 +51,7 @@ impl Visitor for Aside {
     }
 }
 
-/// What is put into a generated type after serde has read it.
+/// The parts that are put into a generated type after serde has deserialized it.
 struct Given {
     images: Images,
     extra: Extra,
@@ -93,8 +94,8 @@ impl Request {
             }
         }
         for field in operation.fields {
-            // serde wrote `null` for NaN or an infinity. It writes no other: a field that is not
-            // set is left out.
+            // serde serializes NaN and the infinities as `null`. There is no other reason for a
+            // `null` here, because a field that is not set is left out.
             let is_null = request.body.get(field.name).is_some_and(Value::is_null);
             if is_null && field.kind == FieldKind::Number {
                 request.body.remove(field.name);
@@ -113,9 +114,9 @@ impl Request {
         request
     }
 
-    /// Converts the request to the generated type of `operation`. A value that does not have the
-    /// type of its field is among the fields that the contract does not define, and is sent
-    /// unchanged.
+    /// Converts the request to the generated type of `operation`. If a value does not have the type
+    /// of its field, it is kept among the fields that the contract does not define, and the client
+    /// sends it unchanged.
     pub(crate) fn into_type<T: DeserializeOwned + Typed>(
         self,
         operation: &'static Operation,
@@ -163,7 +164,8 @@ impl Request {
     }
 }
 
-/// Whether the type of the field can have this value. An explicit `null` is never one.
+/// Whether the generated type of the field can represent this value. It can never represent an
+/// explicit `null`.
 fn fits(kind: &FieldKind, value: &Value, images: Option<&FieldImages>) -> bool {
     match (kind, value) {
         (FieldKind::Image { .. }, _) => matches!(images, Some(FieldImages::One(_))),

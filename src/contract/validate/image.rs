@@ -21,8 +21,9 @@ enum Content {
     Archive,
 }
 
-/// Returns what is wrong with an image in a field with these encodings. A field that the contract
-/// does not define has none, and may be an image, a video or an archive.
+/// Returns what is wrong with an image in a field that accepts these encodings. `None` stands for
+/// the encodings of a field that the contract does not define. Such a field may contain an image, a
+/// video or an archive.
 pub(super) fn check(image: &ImageInput, encodings: Option<ImageEncodings>) -> Option<Violation> {
     let wrong = |msg: String| Some(Violation::new("value_error", msg));
     match (image, encodings) {
@@ -41,7 +42,8 @@ pub(super) fn check(image: &ImageInput, encodings: Option<ImageEncodings>) -> Op
         }
         _ => {}
     }
-    // Skip unreadable files: the submission fails with an error that describes the problem better.
+    // Skip files that cannot be read. The submission of such a file fails with an error that
+    // describes the problem better.
     let head = image.head(HEAD)?;
     let file = file_of(image);
     match (content(&head), encodings) {
@@ -58,7 +60,7 @@ pub(super) fn check_url(text: &str) -> Option<Violation> {
     check_web_url(text).err().map(|problem| Violation::new("url_parsing", problem))
 }
 
-/// Returns the file of an image for the end of a message.
+/// Returns the path of an image file as the end of a message, or an empty string for other images.
 fn file_of(image: &ImageInput) -> String {
     match image {
         ImageInput::Path(path) => format!(": `{}`", path.display()),
@@ -66,7 +68,8 @@ fn file_of(image: &ImageInput) -> String {
     }
 }
 
-/// Detects formats with a fixed signature. Formats without one, such as TGA, are not supported.
+/// Detects the kind of content from the first bytes. A format without a signature, such as TGA, is
+/// not detected.
 fn content(head: &[u8]) -> Option<Content> {
     match head {
         [b'P', b'K', 3 | 5, 4 | 6, ..] => Some(Content::Archive),
@@ -92,12 +95,12 @@ fn content(head: &[u8]) -> Option<Content> {
     }
 }
 
-/// The contract does not define whether a megapixel is 10^6 or 2^20 pixels. The larger value
-/// refuses nothing that the service may accept.
+/// The number of pixels in a megapixel. The contract does not define whether this is 10^6 or 2^20.
+/// With the larger value, validation does not refuse an image that the service may accept.
 const MEGAPIXEL: f64 = 1_048_576.0;
 
-/// Validates the dimensions of images from their headers, without decoding. The service must check
-/// images at URLs, and images in formats whose size cannot be read here.
+/// Validates the dimensions of images from their headers, without decoding the images. Skips images
+/// at URLs, and images whose dimensions cannot be read: only the service can check those.
 pub(super) fn size_violations(request: &Request, found: &mut Vec<Violation>) {
     for (steps, image) in request.images.iter() {
         let [Location::Name(name)] = &*steps else { continue };
@@ -129,14 +132,15 @@ pub(super) fn size_violations(request: &Request, found: &mut Vec<Violation>) {
     }
 }
 
-/// The type of a violation of images that would fit as viewers show them.
+/// The type of a violation for a mask and an image that have different stored dimensions, but the
+/// same dimensions in a viewer, which applies the EXIF orientation.
 const TURNED: &str = "image_orientation";
 
 fn pixels(width: usize, height: usize) -> String {
     format!("{width} x {height} pixels")
 }
 
-/// The width and the height that viewers show.
+/// Returns the width and the height that viewers show.
 fn shown((width, height, orientation): (usize, usize, u8)) -> (usize, usize) {
     if orientation > 4 { (height, width) } else { (width, height) }
 }
@@ -151,22 +155,23 @@ fn described(size: (usize, usize, u8)) -> String {
     format!("{stored} as stored (EXIF orientation {orientation}; viewers show {width} x {height})")
 }
 
-/// How much of a file is read at a time, in bytes.
+/// The number of bytes to read from a file at a time.
 const CHUNK: usize = 64 * 1024;
 
 impl Request {
-    /// Reads all images of the request, and checks that none of them is truncated.
+    /// Reads all images of the request completely, and checks that none of them is truncated.
     ///
-    /// Submitting a request does not check this, because it reads files only once, while it sends
-    /// them. The structure of JPEG, PNG and WebP images is checked, without decoding them. Images
-    /// in other formats, images at URLs and unreadable files are skipped.
+    /// Submitting a request does not include this check, because the client reads a file only once,
+    /// while it sends the file. This method follows the structure of JPEG, PNG and WebP images,
+    /// without decoding them. It skips images in other formats, images at URLs, and files that
+    /// cannot be read.
     ///
     /// This method may block, because it reads files.
     ///
     /// # Errors
     ///
-    /// Kind [`Validation`](crate::ErrorKind::Validation), with a violation for each field that has
-    /// such an image.
+    /// Kind [`Validation`](crate::ErrorKind::Validation), with a violation for each truncated
+    /// image.
     pub fn check_images(&self) -> Result<(), Error> {
         let mut found = Vec::new();
         for (steps, image) in self.images.iter() {
@@ -180,7 +185,7 @@ impl Request {
     }
 }
 
-/// Returns the format of an image whose end is missing.
+/// Returns the format of a truncated image. `None` if the image is complete or cannot be checked.
 fn cut_off(image: &ImageInput) -> Option<FileKind> {
     let mut checker = Checker::default();
     match image {

@@ -1,5 +1,5 @@
-//! Validates requests against the limits of the contract. Returns all violations in the format in
-//! which the service reports them.
+//! Validates requests against the limits of the contract, and returns all violations in the format
+//! in which the service reports them.
 
 mod image;
 
@@ -15,10 +15,11 @@ use crate::{AspectRatio, Error, ErrorKind, ImageInput, Location, Violation, valu
 
 impl Request {
     /// Validates the request against all limits of the contract, and reports all violations.
-    /// Submitting a request does this, too. The kinds of the violations are those of the service.
+    /// Submitting a request includes this validation, unless it is turned off. The violations have
+    /// the kinds that the service uses.
     ///
-    /// A field that the contract does not define is valid, unless the contract says that the
-    /// service refuses it.
+    /// A field that the contract does not define is valid, unless the contract states that the
+    /// service refuses the field.
     ///
     /// Images are validated by their first bytes, as described for
     /// [`ImageInput`](crate::ImageInput). An unreadable image file is not a violation; submitting
@@ -34,8 +35,9 @@ impl Request {
         check(self, violations(self))
     }
 
-    /// Performs only the checks that do not depend on the contract. They apply even if validation
-    /// is turned off, because a request that fails them cannot be sent as the caller intended.
+    /// Performs only the checks that do not depend on the limits of the contract. The client
+    /// performs them even if validation is turned off, because a request that fails them cannot be
+    /// sent as the caller intended.
     pub(crate) fn validate_form(&self) -> Result<(), Error> {
         check(self, form_violations(self))
     }
@@ -69,14 +71,15 @@ fn parameter_violations(request: &Request, found: &mut Vec<Violation>) {
         };
         let msg = format!("must start with `{prefix}`, for example `{example}`");
         let violation = Violation::of_parameter(name, "string_pattern_mismatch", msg);
-        // A missing parameter, for example, is reported once.
+        // Report only one violation of a parameter, for example if the parameter is missing.
         if !found.iter().any(|known| known.loc == violation.loc) {
             found.push(violation);
         }
     }
 }
 
-/// serde_json reads 127 levels, one of which is the body itself.
+/// The maximum number of nested arrays and objects in the value of a field. `serde_json` reads at
+/// most 127 levels, and the body itself is one of them.
 const MAX_LEVELS: usize = 126;
 
 /// Finds what prevents sending the request as the caller intended, regardless of the contract.
@@ -125,7 +128,8 @@ fn path_parameters(request: &Request, found: &mut Vec<Violation>) {
     }
 }
 
-/// A slash, a percent sign or a value of dots would change the endpoint.
+/// Whether the value can be a segment of the path. A slash, a percent sign, or dots alone could
+/// direct the request to another endpoint.
 fn is_segment(value: &str) -> bool {
     let is_plain = value.chars().all(|c| c.is_ascii_alphanumeric() || "-._".contains(c));
     is_plain && value != "." && !value.contains("..")
@@ -134,7 +138,7 @@ fn is_segment(value: &str) -> bool {
 /// The first reference image. The next ones are `input_image_2`, `input_image_3` and so on.
 const REFERENCE: &str = "input_image";
 
-/// Finds fields that the contract does not list and the service refuses.
+/// Finds fields that the contract does not list and that the service refuses.
 fn unlisted_fields(request: &Request, found: &mut Vec<Violation>) {
     let Request { operation, body, .. } = request;
     let given = body.iter().filter(|(_, value)| !value.is_null());
@@ -152,13 +156,14 @@ fn unlisted_fields(request: &Request, found: &mut Vec<Violation>) {
     }
 }
 
-/// Returns 1 for `input_image`, 2 for `input_image_2`.
+/// Returns the number of a reference image field: 1 for `input_image`, 2 for `input_image_2`.
+/// `None` for other fields.
 fn reference_number(name: &str) -> Option<u64> {
     let rest = name.strip_prefix(REFERENCE)?;
     if rest.is_empty() {
         return Some(1);
     }
-    // `parse` would accept a plus sign.
+    // Check for a plus sign, because `parse` would accept it.
     rest.strip_prefix('_').filter(|digits| !digits.starts_with('+'))?.parse().ok()
 }
 
@@ -172,7 +177,8 @@ fn defined_fields(request: &Request, found: &mut Vec<Violation>) {
             (Some(value), None) => check_value(field, value),
             (None, _) if field.required => {
                 let missing = Violation::new("missing", "is required").at(&location);
-                // A value that JSON cannot represent is already reported.
+                // The field is missing because its value cannot be represented in JSON, which is
+                // already reported.
                 let is_reported = found.iter().any(|known| known.loc == missing.loc);
                 if is_reported { Vec::new() } else { vec![missing] }
             }
@@ -189,7 +195,7 @@ fn defined_fields(request: &Request, found: &mut Vec<Violation>) {
     }
 }
 
-/// Returns all problems of a value, unless it has the wrong type.
+/// Returns all problems of a value. If the value has the wrong type, this is the only problem.
 fn check_value(field: &Field, value: &Value) -> Vec<Violation> {
     match (&field.kind, value) {
         (FieldKind::Json, _) | (FieldKind::Boolean, Value::Bool(_)) => Vec::new(),
@@ -210,7 +216,7 @@ fn check_value(field: &Field, value: &Value) -> Vec<Violation> {
     }
 }
 
-/// The problem of a value of the wrong type, of the kind with which the service reports it.
+/// Returns the violation for a value of the wrong type, with the kind that the service uses for it.
 fn wrong_type(kind: &FieldKind, value: &Value) -> Violation {
     let choices;
     let (violation, expected) = match (kind, value) {
@@ -239,9 +245,9 @@ fn is_whole(number: &Number) -> bool {
     number.as_f64().is_some_and(|number| number.fract() == 0.0)
 }
 
-/// Returns a problem for each limit that is exceeded, if it is, with the kind of the violation and
-/// what the value must be. `value` is the beginning of the message, which a valid value does not
-/// need.
+/// Returns a violation for each limit that the value exceeds. Each entry of `limits` has the limit
+/// if the value exceeds it, the kind of the violation, and words such as `at least`. `value` is the
+/// beginning of the messages; it is formatted only if there is a violation.
 fn exceeded<T: Display, const N: usize>(
     value: fmt::Arguments<'_>,
     limits: [(Option<T>, &'static str, &str); N],
@@ -252,7 +258,8 @@ fn exceeded<T: Display, const N: usize>(
     limits.into_iter().filter_map(problem).collect()
 }
 
-/// An integer without limits has 64 bits.
+/// Validates an integer. If the contract defines neither a minimum nor a maximum, the integer must
+/// fit in 64 bits.
 fn check_integer(limits: &Limits, number: &Number) -> Vec<Violation> {
     const END: f64 = (1_u64 << 63) as f64;
     let value = number.as_f64().unwrap_or_default();
@@ -278,7 +285,8 @@ fn check_number(limits: &Limits, number: &Number) -> Vec<Violation> {
 }
 
 fn is_multiple(number: &Number, step: f64) -> bool {
-    // A large integer is not exact as a floating-point number.
+    // Use integer arithmetic if possible, because a floating-point number cannot represent a large
+    // integer exactly.
     match number.as_i128() {
         Some(integer) if step >= 1.0 && step.fract() == 0.0 => integer % step as i128 == 0,
         _ => number.as_f64().is_some_and(|number| number % step == 0.0),
