@@ -1,4 +1,4 @@
-//! Webhook events, as far as they can be read, and their confirmation by a poll.
+//! Reads webhook events leniently, and confirms them with a poll of the task.
 
 use std::collections::HashMap;
 
@@ -13,10 +13,10 @@ use crate::{
     values::{MAX_NAME, one_line},
 };
 
-/// The members that may contain the task id, most specific first.
+/// The names of members that may contain the task id, the most specific one first.
 const ID_NAMES: [&str; 2] = ["task_id", "id"];
 
-/// The maximum length of an id or a status in bytes of JSON.
+/// The maximum length of the JSON of an id or a status, in bytes.
 const MAX_VALUE: usize = 1024;
 
 /// A verified webhook event, returned by [`Verifier::verify`](super::Verifier::verify).
@@ -31,7 +31,7 @@ const MAX_VALUE: usize = 1024;
 pub struct Event {
     task_id: Option<String>,
     claimed_status: Option<TaskStatus>,
-    /// May contain signed URLs.
+    /// The body as received. It may contain signed URLs.
     body: Secret<Bytes>,
     pub(super) verified: Verified,
 }
@@ -69,8 +69,8 @@ impl Event {
         self.claimed_status.as_ref()
     }
 
-    /// Returns the id of the message, which is the same for every delivery of it. Only Standard
-    /// Webhooks sign one.
+    /// Returns the id of the message, which is the same for every delivery of this message. `None`
+    /// unless the scheme is Standard Webhooks, because the other schemes do not sign an id.
     pub fn message_id(&self) -> Option<&str> {
         self.verified.message_id.as_deref()
     }
@@ -90,10 +90,11 @@ impl Event {
     }
 }
 
-/// The members of an object as unparsed text, because most of a large body is not needed.
+/// The members of an object. The values are not parsed, because most of a large body is not needed.
 type Members<'a> = HashMap<String, &'a RawValue>;
 
-/// Returns the objects that may describe the task: the body and some of its members.
+/// Returns the objects that may describe the task: the body, and the members in which services wrap
+/// the task.
 fn places(body: &str) -> Result<Vec<Members<'_>>, Rejection> {
     let Ok(outermost) = serde_json::from_str::<Members<'_>>(body) else {
         // JSON that is not an object contains no task.
@@ -108,7 +109,8 @@ fn places(body: &str) -> Result<Vec<Members<'_>>, Rejection> {
     Ok([vec![outermost], wrapped].concat())
 }
 
-/// Returns the first of the named members found in one of the objects.
+/// Returns the value of the first name that is a member of one of the objects and that `read`
+/// accepts.
 fn find<T>(
     places: &[Members<'_>],
     names: &[&str],
@@ -130,16 +132,19 @@ fn id_text(id: &Value) -> Option<String> {
 }
 
 impl Client {
-    /// Tells this client that the process receives the webhooks of its tasks. Until a task is ready
-    /// without an event, the client polls the tasks that ask for one more rarely: a task that takes
-    /// `d` seconds is found by a poll after at most `2 d + 1` seconds.
+    /// Tells this client that the process receives the webhooks of its tasks. The client then polls
+    /// tasks that ask for a webhook less often: if no event arrives, a poll finds that a task which
+    /// takes `d` seconds is ready after at most `2 d + 1` seconds. When a task becomes ready
+    /// without an event, the client returns to its normal polling.
     ///
-    /// A [`Receiver`](super::Receiver) calls it. Call it if you receive webhooks without one.
+    /// A [`Receiver`](super::Receiver) calls this method. Call it yourself if the program receives
+    /// webhooks without a `Receiver`.
     pub fn expect_events(&self) {
         self.shared.waits.expect_events();
     }
 
-    /// Confirms an event by polling its task once, and wakes the waits of this client for the task.
+    /// Confirms an event by polling its task once. Also wakes the waits of this client for the
+    /// task, which then use the result of this poll or poll the task themselves.
     ///
     /// # Errors
     ///
@@ -162,13 +167,13 @@ impl Client {
         confirmed
     }
 
-    /// Returns the reference of the task that an event is about, if this client submitted it with a
-    /// webhook. If several tasks have the id of the event, for example in both regions, this is the
-    /// last one that was accepted.
+    /// Returns the reference of the task that an event is about, if this client has submitted the
+    /// task with a webhook. If several tasks have the id in the event, for example one in each
+    /// region, this method returns the task that was accepted last.
     ///
     /// The client remembers the last 10,000 such tasks. An event may arrive before
-    /// [`submit`](Self::submit) has returned. If submissions are in flight, this method waits for
-    /// them for at most a minute.
+    /// [`submit`](Self::submit) has returned. So if the task is not known yet, and submissions with
+    /// a webhook are in flight, this method waits for these submissions for at most a minute.
     ///
     /// `None` means that another process submitted the task; see [`confirm_in`](Self::confirm_in).
     pub async fn task_of(&self, event: &Event) -> Option<TaskRef> {

@@ -1,4 +1,5 @@
-//! The schemes of signatures, and why a delivery is rejected.
+//! Verifies the signatures of deliveries, for each scheme, and defines the reasons for which a
+//! delivery is rejected.
 
 use std::{
     error, fmt,
@@ -19,17 +20,18 @@ use sha2::{Digest, Sha256};
 
 use crate::{Error, ErrorKind, WebhookSecret};
 
-/// The prefix of symmetric signatures. Other versions use keys that the SDK does not have.
+/// The prefix of symmetric signatures in Standard Webhooks. Signatures of other versions need keys
+/// that the SDK does not have.
 const VERSION: &str = "v1,";
 
-/// The prefix of a base64-encoded secret.
+/// The prefix of a base64-encoded secret in Standard Webhooks.
 const SECRET_PREFIX: &str = "whsec_";
 
 /// The length of a key in bytes, according to Standard Webhooks.
 const KEY_LENGTH: RangeInclusive<usize> = 24..=64;
 
-/// A hash of the message id or of the body, which is equal for repeated deliveries of the same
-/// event.
+/// A hash that is equal for repeated deliveries of the same event: of the signed message id, or of
+/// the body.
 pub(super) type Fingerprint = [u8; 32];
 
 /// The result of verifying a signature.
@@ -41,7 +43,7 @@ pub(super) struct Verified {
 }
 
 impl Verified {
-    /// For a delivery of which neither the id nor the body is signed.
+    /// Creates the result for a delivery with neither a signed id nor a signed body.
     pub(super) fn by_body(body: &[u8]) -> Self {
         Self { message_id: None, fingerprint: Sha256::digest(body).into() }
     }
@@ -58,7 +60,7 @@ pub(super) enum Kind {
     Standard,
 }
 
-/// A scheme with its settings. Not every kind has all of them.
+/// A scheme with its settings. Some settings apply only to one kind of scheme.
 #[derive(Debug, Clone)]
 pub(super) struct Scheme {
     pub(super) kind: Kind,
@@ -73,7 +75,8 @@ pub(super) struct Scheme {
 }
 
 impl Scheme {
-    /// Verifies a signature. Also verifies the age of the delivery if its time is signed.
+    /// Verifies the signature of a delivery. Also verifies the age of the delivery if the scheme
+    /// signs a timestamp.
     pub(super) fn verify(
         &self,
         headers: &HeaderMap,
@@ -92,11 +95,12 @@ impl Scheme {
         let signature = decoded.map_err(|problem| malformed(&self.header, problem))?;
         let expected = self.secrets.iter().filter_map(|secret| sign(secret.reveal(), &[body]));
         require_match(&self.header, expected, &[signature])?;
-        // The signature already is a hash of the body.
+        // Use the signature as the fingerprint, because it is already a hash of the body.
         Ok(Verified { message_id: None, fingerprint: signature })
     }
 
-    /// Compares secrets by their hashes, so that the duration does not reveal where they differ.
+    /// Compares the hashes of the secrets, so that the duration of the comparison does not reveal
+    /// where the secrets differ.
     fn verify_shared_secret(
         &self,
         headers: &HeaderMap,
@@ -116,8 +120,9 @@ impl Scheme {
     ) -> Result<Verified, Rejection> {
         let id = only(headers, &self.id_header)?;
         let timestamp = only(headers, &self.timestamp_header)?;
-        // If ids could contain dots, a different id, timestamp and body could have the same
-        // signature.
+        // The signed text joins the id, the timestamp and the body with dots. If an id could
+        // contain a dot, the same signature would also be valid for a different id, timestamp and
+        // body.
         if id.is_empty() || id.contains('.') {
             return Err(malformed(&self.id_header, "is empty or contains a dot"));
         }
@@ -161,8 +166,10 @@ impl Scheme {
     }
 }
 
-/// A secret with the prefix `whsec_` is base64. Other text is used as the key itself and, if it is
-/// a valid key in base64, also decoded: the contract does not define which one the service uses.
+/// Returns the keys that a secret of Standard Webhooks may stand for. A secret with the prefix
+/// `whsec_` is base64. Other text is the key itself. If it is also the base64 of a key of valid
+/// length, the decoded key is a second candidate, because the contract does not define which of
+/// them the service uses.
 fn standard_keys(secret: &str) -> impl Iterator<Item = Vec<u8>> {
     let text = secret.strip_prefix(SECRET_PREFIX);
     let decoded = STANDARD.decode(text.unwrap_or(secret)).ok();
@@ -170,7 +177,8 @@ fn standard_keys(secret: &str) -> impl Iterator<Item = Vec<u8>> {
     decoded.into_iter().chain(text.is_none().then(|| secret.into()))
 }
 
-/// Returns what is wrong with a secret. Only Standard Webhooks define its form.
+/// Returns what is wrong with a secret. Only Standard Webhooks define the form of a secret, so the
+/// other schemes accept almost any text.
 pub(super) fn secret_problem(kind: Kind, secret: &str) -> Option<&'static str> {
     let encoded = secret.strip_prefix(SECRET_PREFIX);
     let is_standard = kind == Kind::Standard;
@@ -202,8 +210,8 @@ fn sign(key: impl AsRef<[u8]>, parts: &[&[u8]]) -> Option<Output<Sha256>> {
     Some(parts.iter().fold(key, Mac::chain_update).finalize().into_bytes())
 }
 
-/// Fails unless one of the given values is expected. Compares every pair in constant time, so the
-/// duration does not reveal which one matched.
+/// Fails unless one of the given values equals one of the expected values. Compares every pair in
+/// constant time, so the duration does not reveal which pair matched.
 fn require_match(
     header: &HeaderName,
     expected: impl Iterator<Item = Output<Sha256>>,
@@ -217,12 +225,13 @@ fn require_match(
     if is_known { Ok(()) } else { Err(Rejection::Wrong { header: header.to_string() }) }
 }
 
-/// Accepts only digits: the text itself is signed, so no other form can be valid.
+/// Parses a timestamp that consists only of digits.
 fn parse_seconds(text: &str) -> Option<u64> {
     text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
 }
 
-/// Returns the single value of a header as ASCII text.
+/// Returns the value of a header as ASCII text. Fails if the header is missing or occurs more than
+/// once.
 pub(super) fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<&'a str, Rejection> {
     let mut values = headers.get_all(name).iter();
     let value = values.next().ok_or_else(|| Rejection::Missing { header: name.to_string() })?;
@@ -273,8 +282,8 @@ fn from_hex(text: &str) -> Option<Fingerprint> {
 
 /// Why [`Verifier::verify`](super::Verifier::verify) rejected a delivery.
 ///
-/// A rejection contains no part of the signature or the body. The variants are for operators and
-/// logs; respond to the sender with [`status`](Self::status) and without them.
+/// A rejection contains no part of the signature or the body, so it can be logged. It is for
+/// operators: respond to the sender with [`status`](Self::status) only, without the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Rejection {
@@ -299,7 +308,7 @@ pub enum Rejection {
         /// The header with the signature.
         header: String,
     },
-    /// The delivery is genuine but was sent too long ago. It may be a replay.
+    /// The signature is valid, but the delivery was sent too long ago. It may be a replay.
     #[non_exhaustive]
     TooOld {
         /// How long ago it was sent.
@@ -307,8 +316,8 @@ pub enum Rejection {
         /// The maximum age.
         limit: Duration,
     },
-    /// The delivery is genuine but its timestamp is too far in the future. One of the two clocks is
-    /// wrong.
+    /// The signature is valid, but the timestamp is too far in the future: the clock of the sender
+    /// or the local clock is wrong.
     #[non_exhaustive]
     FromFuture {
         /// How far the timestamp is ahead of the local clock.
@@ -316,13 +325,13 @@ pub enum Rejection {
         /// The maximum difference.
         limit: Duration,
     },
-    /// The body is larger than the verifier accepts. Nothing was verified.
+    /// The body is larger than the verifier accepts. The signature was not verified.
     #[non_exhaustive]
     TooLarge {
         /// The maximum size of a body in bytes.
         limit: usize,
     },
-    /// The delivery is genuine but its body is not JSON.
+    /// The signature is valid, but the body is not JSON.
     NotJson,
     /// The verifier cannot verify anything, because a setting is missing or invalid.
     #[non_exhaustive]
@@ -367,8 +376,8 @@ impl fmt::Display for Rejection {
 
 impl error::Error for Rejection {}
 
-/// Converts to kind [`Webhook`](ErrorKind::Webhook), or to [`Settings`](ErrorKind::Settings) for
-/// [`Rejection::Settings`].
+/// Converts [`Rejection::Settings`] to an error of kind [`Settings`](ErrorKind::Settings), and
+/// other rejections to an error of kind [`Webhook`](ErrorKind::Webhook).
 impl From<Rejection> for Error {
     fn from(rejection: Rejection) -> Self {
         let (kind, message) = match &rejection {

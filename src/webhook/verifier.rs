@@ -1,4 +1,4 @@
-//! Verifies webhook deliveries, by their signatures and sizes.
+//! Verifies the signatures and limits the sizes of webhook deliveries.
 
 use std::time::{Duration, SystemTime};
 
@@ -16,9 +16,9 @@ const DEFAULT_MAX_BODY: usize = 1024 * 1024;
 /// Verifies that a webhook delivery comes from a sender that knows the `webhook_secret` of the
 /// request.
 ///
-/// The contract does not define how the service signs webhooks. There is a constructor for each
-/// common scheme, and a setting for each detail. Use `kiln webhook verify` to test settings with a
-/// recorded delivery.
+/// The contract does not define how the service signs webhooks. So the verifier has a constructor
+/// for each common scheme, and a setting for each detail in which services differ. Use `kiln
+/// webhook verify` to test the settings with a recorded delivery.
 ///
 /// ```
 /// use imagekiln::webhook::{Encoding, Verifier};
@@ -46,8 +46,8 @@ impl Verifier {
     /// By default, the signature is in the header `x-webhook-signature`, as `sha256=` followed by
     /// hexadecimal digits.
     ///
-    /// These signatures have no timestamp, so deliveries can be replayed. Confirming a replayed
-    /// event is safe.
+    /// These signatures do not include a timestamp, so an attacker can replay a delivery.
+    /// Confirming a replayed event is safe, because the confirmation polls the task.
     pub fn hmac_sha256(secret: impl Into<WebhookSecret>) -> Self {
         Self::new(Kind::HmacSha256, "sha256=", secret)
     }
@@ -55,8 +55,8 @@ impl Verifier {
     /// Creates a verifier for deliveries that contain the secret itself in a header,
     /// `x-webhook-signature` by default.
     ///
-    /// Anyone who reads one delivery can forge others, and the body is not protected. Use this
-    /// scheme only if the service supports no other.
+    /// Anyone who reads one delivery can forge others, because the body is not signed. Use this
+    /// scheme only if the service supports no other one.
     pub fn shared_secret(secret: impl Into<WebhookSecret>) -> Self {
         Self::new(Kind::SharedSecret, "", secret)
     }
@@ -65,9 +65,10 @@ impl Verifier {
     /// headers `webhook-id`, `webhook-timestamp` and `webhook-signature`, and signatures of version
     /// `v1`.
     ///
-    /// The secret should be `whsec_` followed by the base64 of 24 to 64 bytes. Other text with this
-    /// prefix is an error of [`check`](Self::check). Text without it is used as the key itself, and
-    /// also decoded if it is the base64 of such a key.
+    /// The secret should be `whsec_` followed by the base64 of 24 to 64 bytes. For other text with
+    /// this prefix, [`check`](Self::check) fails. Text without the prefix is used as the key
+    /// itself. If it is the base64 of 24 to 64 bytes, the verifier also accepts signatures with the
+    /// decoded key.
     pub fn standard(secret: impl Into<WebhookSecret>) -> Self {
         Self::new(Kind::Standard, "", secret)
     }
@@ -91,10 +92,10 @@ impl Verifier {
         verifier.also_accept(secret)
     }
 
-    /// Accepts another secret, too.
+    /// Adds a secret. The verifier accepts a delivery that is signed with any of its secrets.
     ///
-    /// Use it to rotate secrets: tasks that were submitted with the old and the new secret are in
-    /// progress at the same time.
+    /// Use this method to rotate secrets: for some time, tasks that were submitted with the old
+    /// secret and tasks that were submitted with the new one are in progress.
     pub fn also_accept(mut self, secret: impl Into<WebhookSecret>) -> Self {
         let secret = secret.into();
         self.problem = self.problem.or_else(|| secret_problem(self.scheme.kind, secret.reveal()));
@@ -109,9 +110,9 @@ impl Verifier {
         self.require(parsed.is_ok(), "the name of the signature header is invalid")
     }
 
-    /// Sets the header with the id of a message of Standard Webhooks. The default is `webhook-id`.
+    /// Sets the header with the message id of Standard Webhooks. The default is `webhook-id`.
     ///
-    /// Some services use names of their own, such as `svix-id`.
+    /// Some services use a different name, such as `svix-id`.
     pub fn id_header(mut self, name: &str) -> Self {
         let parsed = HeaderName::try_from(name).map(|name| self.scheme.id_header = name);
         self.require(parsed.is_ok(), "the name of the header with the message id is invalid")
@@ -144,7 +145,8 @@ impl Verifier {
     /// Sets the maximum age of a delivery of Standard Webhooks, and how far its timestamp may be
     /// ahead of the local clock. The default is five minutes.
     ///
-    /// The other schemes do not sign a timestamp.
+    /// With the other schemes, this setting makes `check` fail, because they do not sign a
+    /// timestamp.
     pub fn max_age(mut self, age: Duration) -> Self {
         self.scheme.max_age = age;
         self.require_standard("only Standard Webhooks have a timestamp")
@@ -176,7 +178,7 @@ impl Verifier {
         self
     }
 
-    /// Checks the settings. [`verify`](Self::verify) does this, too.
+    /// Checks the settings. [`verify`](Self::verify) performs the same check.
     ///
     /// # Errors
     ///
@@ -191,8 +193,8 @@ impl Verifier {
     ///
     /// # Errors
     ///
-    /// The reason for the rejection. Respond with status code 401 and do nothing else. The service
-    /// may repeat the delivery.
+    /// The reason for the rejection. Respond with the status code of `Rejection::status` and do not
+    /// use the delivery. The service may repeat it.
     pub fn verify(&self, headers: &HeaderMap, body: impl AsRef<[u8]>) -> Result<Event, Rejection> {
         self.check()?;
         let body = body.as_ref();
@@ -207,7 +209,7 @@ impl Verifier {
     ///
     /// # Errors
     ///
-    /// [`Rejection::NotJson`] and [`Rejection::TooLarge`].
+    /// [`Rejection::NotJson`] or [`Rejection::TooLarge`].
     #[doc(hidden)]
     pub fn read_unverified(&self, body: impl AsRef<[u8]>) -> Result<Event, Rejection> {
         let body = body.as_ref();
@@ -228,7 +230,8 @@ impl Verifier {
         self.require(is_standard, problem)
     }
 
-    /// Keeps only the first problem, because later ones may be a consequence of it.
+    /// Records a problem unless the condition is met. Keeps only the first problem, because later
+    /// problems may be a consequence of it.
     fn require(mut self, is_met: bool, problem: &'static str) -> Self {
         self.problem = self.problem.or((!is_met).then_some(problem));
         self

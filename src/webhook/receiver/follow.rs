@@ -1,5 +1,5 @@
-//! Confirms events and passes finished tasks to the handler. Remembers the events and tasks that
-//! have been handled or are in progress.
+//! Confirms events by polling their tasks, and passes finished tasks to the handler. Remembers
+//! which events and tasks have been handled or are in progress, so that each is handled once.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -22,15 +22,16 @@ use crate::{
     task::Recent, values::Mutex, webhook::scheme::Fingerprint,
 };
 
-/// The maximum number of polls of a task that the service reports as unknown after sending an event
-/// for it.
+/// The maximum number of polls of a task that the service reports as unknown although it has sent
+/// an event about the task.
 const MAX_POLLS: u32 = 6;
 
-/// Follows a task until there are no more events about it.
+/// Handles the events about a task until no more have arrived.
 pub(super) async fn follow(shared: Arc<Shared>, task_id: String) {
     while let Some(events) = shared.followers.take(&task_id) {
         let claims = events.iter().map(|event| event.claimed_status.as_ref());
-        // The claim that takes the longest to confirm confirms the others, too.
+        // Confirm only the claim that takes the longest to confirm. This also confirms the other
+        // ones.
         let claimed = claims.max_by_key(|claim| match claim {
             Some(TaskStatus::TaskNotFound) => 1,
             Some(status) if !status.is_final() => 0,
@@ -45,8 +46,8 @@ pub(super) async fn follow(shared: Arc<Shared>, task_id: String) {
 /// Confirms an event and passes a finished task to the handler. Returns whether the event was
 /// handled.
 ///
-/// Several tasks may have the id of the event, for example in both regions. The event does not say
-/// which one it is about, so all are polled.
+/// Several tasks may have the id in the event, for example one in each region. The event does not
+/// say which of them it is about, so this polls all of them.
 async fn follow_all(shared: &Arc<Shared>, task_id: &str, claimed: Option<&TaskStatus>) -> bool {
     let mut tasks = shared.client.shared.submissions.find(task_id).await;
     if tasks.len() < 2 {
@@ -62,7 +63,9 @@ async fn follow_all(shared: &Arc<Shared>, task_id: &str, claimed: Option<&TaskSt
     following.join_all().await.into_iter().all(|handled| handled)
 }
 
-/// `task` is the task that the event may be about, if it is known.
+/// Confirms an event with one task, and passes the task to the handler if it has finished. `task`
+/// is the task that the event may be about, if this client has submitted it. Returns whether the
+/// event was handled.
 async fn follow_one(
     shared: &Shared,
     task_id: &str,
@@ -96,10 +99,10 @@ async fn follow_one(
     true
 }
 
-/// Polls until the event is confirmed or the deadline passes. Also retries after errors that end a
-/// normal wait: the receiver has already responded to the delivery, so the service will not repeat
-/// it. `Task not found` is only accepted after several attempts, because polls may lag behind the
-/// event.
+/// Polls the task until the event is confirmed or the deadline passes. This also retries after
+/// errors that would end a normal wait, because the receiver has already acknowledged the delivery,
+/// so the service will not repeat it. This accepts `Task not found` only after several attempts,
+/// because polls may lag behind the event.
 async fn confirm(
     shared: &Shared,
     task_id: &str,
@@ -128,7 +131,7 @@ async fn confirm(
         time::sleep(pause).await;
         attempt += 1;
         if task.is_none() {
-            // The response to its submission may have arrived by now.
+            // The response to the submission of the task may have arrived in the meantime.
             task = shared.client.shared.submissions.find(task_id).await.pop();
         }
     }
@@ -140,7 +143,7 @@ async fn confirm_id(
     claimed: Option<&TaskStatus>,
     options: WaitOptions,
 ) -> Result<(TaskRef, Update), Error> {
-    // Another process submitted the task, so its region is unknown.
+    // Another process has submitted the task, so its region is unknown. Try both regions.
     for region in [Region::Global, Region::Regional] {
         let Ok(task) = shared.client.task_in(region, task_id) else { continue };
         let (task, update) = poll(task, claimed, options).await?;
@@ -155,8 +158,9 @@ fn is_not_found(status: &TaskStatus) -> bool {
     *status == TaskStatus::TaskNotFound
 }
 
-/// Returns the task and the update that confirms the event: one with a final status, or any status
-/// if the event does not claim a final one. Polls may lag behind the event.
+/// Polls until an update confirms the event, and returns the task and this update. If the event
+/// claims a final status or no status, only a final status confirms the event, because polls may
+/// lag behind the event. Otherwise, any status does.
 async fn poll(
     task: Task,
     claimed: Option<&TaskStatus>,
@@ -173,20 +177,21 @@ async fn poll(
     Err(Error::new(ErrorKind::Response, "polling ended without a final status"))
 }
 
-/// An event that waits for confirmation.
+/// An event that waits for confirmation, without its body.
 pub(super) struct PendingEvent {
     pub(super) claimed_status: Option<TaskStatus>,
     pub(super) in_progress: InProgress<Fingerprint>,
     pub(super) _permit: OwnedSemaphorePermit,
 }
 
-/// The events that wait for the follower of their task, by task id. Each task has one follower, so
-/// that many events about it do not each poll it.
+/// The events that wait for the follower of their task, by task id. Each task has only one
+/// follower, so many events about one task do not cause as many polls.
 #[derive(Default)]
 pub(super) struct Followers(Mutex<HashMap<String, Vec<PendingEvent>>>);
 
 impl Followers {
-    /// Adds an event. Returns `true` if the task has no follower yet: the caller starts it.
+    /// Adds an event. Returns `true` if the task has no follower yet. The caller must then start
+    /// one.
     pub(super) fn add(&self, task_id: &str, event: PendingEvent) -> bool {
         let mut followers = self.0.lock();
         let is_first = !followers.contains_key(task_id);
@@ -194,8 +199,8 @@ impl Followers {
         is_first
     }
 
-    /// Returns the events that have arrived since the last call, or `None` if there are none, which
-    /// ends the follower.
+    /// Returns the events that have arrived since the last call. Returns `None` if there are none,
+    /// and the follower must then end.
     pub(super) fn take(&self, task_id: &str) -> Option<Vec<PendingEvent>> {
         let mut followers = self.0.lock();
         let events = std::mem::take(followers.get_mut(task_id)?);
@@ -207,7 +212,7 @@ impl Followers {
     }
 }
 
-/// Allows one execution for each remembered key.
+/// Allows only one execution for each key, and remembers the keys of past executions.
 pub(super) struct Handled<K>(Mutex<Keys<K>>);
 
 struct Keys<K> {
@@ -221,7 +226,7 @@ impl<K: Hash + Eq + Clone> Handled<K> {
         Arc::new(Self(Mutex::new(keys)))
     }
 
-    /// Begins the execution for `key`, unless it is done or in progress.
+    /// Begins the execution for `key`. Returns `None` if it is already done or in progress.
     pub(super) fn begin(self: &Arc<Self>, key: K) -> Option<InProgress<K>> {
         let mut state = self.0.lock();
         if state.done.get(&key).is_some() || !state.in_progress.insert(key.clone()) {
@@ -232,7 +237,8 @@ impl<K: Hash + Eq + Clone> Handled<K> {
     }
 }
 
-/// An execution in progress. Dropping it before it is done allows another one.
+/// An execution in progress. If this value is dropped before `done` is called, another execution
+/// for the key may begin.
 pub(super) struct InProgress<K: Hash + Eq + Clone> {
     once: Arc<Handled<K>>,
     key: K,

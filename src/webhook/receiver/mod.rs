@@ -1,4 +1,4 @@
-//! A receiver of webhooks for axum.
+//! The receiver of webhooks in an axum server.
 
 mod follow;
 
@@ -17,7 +17,7 @@ use self::follow::{Followers, Handled, PendingEvent, follow};
 use super::{event::Event, scheme::Fingerprint, verifier::Verifier};
 use crate::{Client, Error, Picture, Region, WaitOptions};
 
-/// The default maximum number of events waiting for confirmation.
+/// The default maximum number of events that wait for confirmation or for the handler.
 const DEFAULT_MAX_PENDING: usize = 1024;
 
 type Handler =
@@ -26,24 +26,26 @@ type Handler =
 /// Receives webhooks in an [axum](https://docs.rs/axum) server, confirms them, and passes finished
 /// tasks to a handler.
 ///
-/// 1. The receiver verifies a delivery and immediately responds with 204. This acknowledges
-///    receipt, not handling.
+/// 1. The receiver verifies a delivery and immediately responds with 204. This response
+///    acknowledges that the event was received, not that it was handled.
 /// 2. It polls the task with the key in the region of its submission. It retries failed polls until
-///    the deadline of the [wait options](Self::wait_options). Waits of the same client for the task
-///    also poll immediately.
+///    the deadline of the [wait options](Self::wait_options). It also wakes waits of the same
+///    client for the task.
 /// 3. When a poll returns the final status, it calls the handler with the result that
 ///    [`Task::wait`](crate::Task::wait) would return: the picture, or an error with the reference
 ///    of the task.
 ///
-/// The handler is called once per task. The receiver responds to repeated deliveries of a handled
-/// event and ignores them; it remembers the last 10,000 events and tasks. If the handler panics,
-/// the next delivery calls it again. If an event cannot be confirmed, the receiver logs this, and
-/// tries again at the next delivery.
+/// The receiver calls the handler once per task. It remembers the last 10,000 events and the last
+/// 10,000 tasks, and acknowledges repeated deliveries of a handled event without handling them
+/// again. If the handler panics, the next delivery of an event about the task calls the handler
+/// again. If an event cannot be confirmed, the receiver logs this, and tries again at the next
+/// delivery.
 ///
-/// An event may arrive before [`Client::submit`] has returned. If submissions of this client are in
-/// flight, the event waits for them for at most a minute. Tasks that this client did not submit,
-/// for example before a restart, are polled by id, first at the base URL and then at the regional
-/// base URL.
+/// An event may arrive before [`Client::submit`] has returned. If the task is not known yet, and
+/// submissions of this client with a webhook are in flight, the event waits for these submissions
+/// for at most a minute. If this client has not submitted the task, for example because an earlier
+/// process did, the receiver polls the task by its id, first at the base URL and then at the
+/// regional base URL.
 ///
 /// The other responses are 401 (not verified), 413 (the body is too large), 400 (the body is not
 /// JSON or is incomplete), 408 (the body took too long) and 503 (too many events are waiting for
@@ -88,14 +90,15 @@ impl Receiver {
     /// Sets the maximum number of events that wait for confirmation or for the handler. The default
     /// is 1024.
     ///
-    /// Each event takes about a kilobyte. The receiver responds to further deliveries with 503.
+    /// Each event takes about a kilobyte of memory. If this many events are waiting, the receiver
+    /// responds to further deliveries with 503.
     pub fn max_pending(mut self, events: usize) -> Self {
         self.max_pending = events;
         self
     }
 
-    /// Sets for how long and how often the task of an event is polled. The defaults are those of a
-    /// wait.
+    /// Sets for how long and how often the receiver polls the task of an event. The defaults are
+    /// the default `WaitOptions`.
     pub fn wait_options(mut self, options: WaitOptions) -> Self {
         self.wait_options = options;
         self
@@ -106,7 +109,7 @@ impl Receiver {
     ///
     /// # Errors
     ///
-    /// Kind [`Settings`](crate::ErrorKind::Settings): the verifier is not usable.
+    /// Kind [`Settings`](crate::ErrorKind::Settings): a setting of the verifier is invalid.
     pub fn router<H, F>(self, handler: H) -> Result<Router, Error>
     where
         H: Fn(Result<Picture, Error>) -> F + Send + Sync + 'static,
@@ -136,10 +139,11 @@ struct Shared {
     verifier: Verifier,
     wait_options: WaitOptions,
     pending: Arc<Semaphore>,
-    /// Events that were confirmed and handled.
+    /// Events that are being handled or were handled.
     events: Arc<Handled<Fingerprint>>,
-    /// Tasks that were passed to the handler, by region and id. Their polling URLs may differ: that
-    /// of an event without a known task is made from the id.
+    /// Tasks that were passed to the handler, by region and id. The polling URL is not a part of
+    /// the key, because one task may have two: the URL from the response to its submission, and the
+    /// URL that the client builds from the id in an event.
     tasks: Arc<Handled<(Option<Region>, String)>>,
     followers: Followers,
     handler: Handler,
@@ -179,7 +183,8 @@ fn accept(shared: &Arc<Shared>, event: Event) -> StatusCode {
         return StatusCode::SERVICE_UNAVAILABLE;
     };
     tracing::debug!(task_id, "webhook received");
-    // Without the body: many large ones would exhaust memory.
+    // Keep the event without its body, because many waiting events with large bodies would exhaust
+    // the memory.
     let claimed_status = event.claimed_status().cloned();
     let pending = PendingEvent { claimed_status, in_progress, _permit: permit };
     let is_first = shared.followers.add(task_id, pending);
