@@ -1,5 +1,7 @@
-//! The thread that runs the futures of a blocking client and its clones. It ends after the last
-//! submission and is never joined, so a client can be dropped anywhere.
+//! The thread that runs the futures of a blocking client and its clones. After the program has
+//! dropped all clients, tasks and pictures that use the thread, the thread completes the
+//! submissions in flight and ends. Nothing joins the thread, so dropping a client never blocks,
+//! even in async code.
 
 use std::{
     sync::{Arc, mpsc},
@@ -16,28 +18,29 @@ use tracing::Instrument;
 
 use crate::{Error, ErrorKind};
 
-/// The most operations that tokio can allow a future before it has to yield.
+/// The maximum number of operations that tokio can allow a future before the future has to yield.
 const LARGEST_BUDGET: usize = u8::MAX as usize;
 
-/// Dropping it lets the thread end after the last submission.
+/// The handle to the thread. When it is dropped, the thread ends after the last submission.
 pub(super) struct Background {
     runtime: Handle,
     _stop: oneshot::Sender<()>,
 }
 
 impl Background {
-    /// Starts the thread of this client.
+    /// Starts the thread of a client.
     pub(super) fn start(client: &crate::Client) -> Result<Arc<Self>, Error> {
         let runtime = Builder::new_current_thread().enable_all().build().map_err(|error| {
             failed_to_start("could not create the runtime of the client", error)
         })?;
         let handle = runtime.handle().clone();
         let (stop, stopped) = oneshot::channel::<()>();
-        // Not the client, because that would keep its journal open.
+        // Keep only the submissions, because keeping the client would keep its journal open.
         let submissions = Arc::clone(&client.shared.submissions);
         let work = move || {
             runtime.block_on(async {
-                // Always an error: nothing is sent, the sender is dropped.
+                // Wait until the sender is dropped. This always returns an error, because nothing
+                // is ever sent.
                 let _ = stopped.await;
                 submissions.all_ended().await;
             });
@@ -49,7 +52,8 @@ impl Background {
         Ok(Arc::new(Self { runtime: handle, _stop: stop }))
     }
 
-    /// Runs `work` on the thread, and waits for its outcome.
+    /// Runs `work` on the thread of the client, and blocks the calling thread until its outcome is
+    /// known. Fails if it is called in async code.
     pub(super) fn run<T: Send + 'static>(
         &self,
         work: impl Future<Output = Result<T, Error>> + Send + 'static,
@@ -57,10 +61,10 @@ impl Background {
         refuse_in_async_code()?;
         let (sender, outcome) = mpsc::sync_channel(1);
         let work = async move {
-            // The work is dropped before its outcome is sent. It may hold the last client, which
-            // keeps the journal open.
+            // Awaiting `work` drops it before the outcome is sent. This matters because `work` may
+            // hold the last client, which keeps the journal open.
             let outcome = work.await;
-            // Cannot fail: the caller waits.
+            // Cannot fail, because the caller waits for the outcome.
             let _ = sender.send(outcome);
         };
         self.runtime.spawn(work.in_current_span());
@@ -80,7 +84,8 @@ fn failed_to_start(message: &str, error: std::io::Error) -> Error {
         .with_source(error)
 }
 
-/// Fails if this thread is running a future, whose runtime must not be blocked.
+/// Fails if this thread is running a future, because a blocked thread would stop the other tasks of
+/// the runtime.
 pub(super) fn refuse_in_async_code() -> Result<(), Error> {
     if !runs_a_future() {
         return Ok(());
@@ -93,8 +98,10 @@ pub(super) fn refuse_in_async_code() -> Result<(), Error> {
 
 /// Whether tokio is polling a future on this thread.
 ///
-/// A handle to the runtime does not prove it: threads of `spawn_blocking` have one, too, and may
-/// block. But only futures have a budget of operations, so this uses it up, and then gives it back.
+/// Checking for a handle to a runtime is not enough: threads of `spawn_blocking` also have one,
+/// although they may block. Only futures have a budget of operations. So this function uses up the
+/// budget: if an operation is refused, the thread is running a future. Then it gives the budget
+/// back.
 fn runs_a_future() -> bool {
     if Handle::try_current().is_err() {
         return false;
@@ -102,7 +109,9 @@ fn runs_a_future() -> bool {
     let mut context = Context::from_waker(Waker::noop());
     let mut operations: Vec<_> =
         (0..=LARGEST_BUDGET).map(|_| coop::poll_proceed(&mut context)).collect();
-    // Each gives back what was left before it, so the first must be the last.
+    // Dropping the result of an operation restores the budget that was left before this operation.
+    // So drop the results in reverse order: the last one to be dropped then restores the full
+    // budget.
     operations.reverse();
     operations.iter().any(Poll::is_pending)
 }

@@ -57,19 +57,19 @@ pub use self::task::{DownloadedPicture, Picture, PictureStream, Task, Update, Up
 use crate::webhook::Event;
 use crate::{ClientBuilder, Error, Operation, Region, Submit, SubmitOptions, TaskRef};
 
-/// A value of the async client whose methods block.
+/// A value of the async client, with blocking methods.
 ///
-/// It dereferences to the async value, whose other methods neither wait nor send anything.
+/// `Blocking` dereferences to the async value, for the methods that neither wait nor send anything.
 #[derive(Clone)]
 #[must_use = "a task and its picture are billed: wait for it, fetch it, or keep its reference"]
 pub struct Blocking<T> {
-    // Dropped before the thread may end.
+    // Declared first, so that it is dropped before `background`, which lets the thread end.
     inner: T,
     background: Arc<Background>,
 }
 
 impl<T> Blocking<T> {
-    /// Makes another value of the same client blocking.
+    /// Wraps another value of the same client.
     fn with<O>(&self, inner: O) -> Blocking<O> {
         Blocking { inner, background: Arc::clone(&self.background) }
     }
@@ -84,7 +84,7 @@ impl<T: Clone> Blocking<T> {
         self.background.run(method(self.inner.clone()))
     }
 
-    /// Like [`call`](Self::call), and makes the outcome blocking.
+    /// Runs an async method like [`call`](Self::call), and wraps its outcome.
     fn get<O: Send + 'static, F>(&self, method: impl FnOnce(T) -> F) -> Result<Blocking<O>, Error>
     where
         F: Future<Output = Result<O, Error>> + Send + 'static,
@@ -108,7 +108,8 @@ impl<T: fmt::Debug> fmt::Debug for Blocking<T> {
 }
 
 impl<S> Blocking<Option<S>> {
-    /// Returns the next item of a stream, which is `None` after its end.
+    /// Returns the next item of the stream. After the last item or an error, `inner` is `None`, and
+    /// so is every further item.
     fn next_item<T>(&mut self) -> Option<Result<T, Error>>
     where
         S: Stream<Item = Result<T, Error>> + Send + Unpin + 'static,
@@ -132,18 +133,18 @@ impl<S> Blocking<Option<S>> {
 
 /// A blocking client of the service; see [`blocking`](crate::blocking).
 ///
-/// `Client` is cheap to clone. Clones share a thread, connections, limits and retry budgets, and
-/// may be used from several threads at once.
+/// `Client` is cheap to clone. Clones share a thread, connections, limits and retry budgets.
+/// Several threads may use a client at the same time.
 pub type Client = Blocking<crate::Client>;
 
 /// A submission in the journal that is not finished.
 pub type Unfinished = crate::Unfinished<Task>;
 
-/// What became of the picture with an idempotency key, as [`crate::Once`].
+/// The result of a submission with an idempotency key, like [`crate::Once`].
 pub type Once = crate::Once<Task>;
 
 impl ClientBuilder {
-    /// Builds a blocking client, and starts its thread.
+    /// Builds a blocking client with these settings, and starts its thread.
     ///
     /// ```
     /// # fn main() -> Result<(), imagekiln::Error> {
@@ -168,8 +169,8 @@ impl ClientBuilder {
 }
 
 impl Client {
-    /// Returns the builder of both clients. [`build_blocking`](ClientBuilder::build_blocking)
-    /// builds a blocking one.
+    /// Returns a builder with the default settings, which is the same for both clients.
+    /// [`build_blocking`](ClientBuilder::build_blocking) builds a blocking client.
     pub fn builder() -> ClientBuilder {
         ClientBuilder::default()
     }
@@ -186,8 +187,9 @@ impl Client {
     /// Submits a request and returns its task once the service has accepted it, as
     /// [`crate::Client::submit`].
     ///
-    /// After [`ClientBuilder::submit_deadline`], a submission that the service may be processing
-    /// continues on the thread of the client, and [`drain`](Self::drain) returns its task.
+    /// If [`ClientBuilder::submit_deadline`] passes, this call ends with an error. A submission
+    /// that the service may be processing continues on the thread of the client, and
+    /// [`drain`](Self::drain) returns its task.
     ///
     /// # Errors
     ///
@@ -198,7 +200,7 @@ impl Client {
         self.get(|client| async move { client.submit(request).await })
     }
 
-    /// Submits a request like [`submit`](Self::submit), with a deadline of its own, for example, as
+    /// Submits a request like [`submit`](Self::submit), with options, for example a deadline, as
     /// [`crate::Client::submit_with`].
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! What the blocking client does with the submissions in its journal.
+//! The methods of the blocking client that use its journal.
 
 use super::{Client, Once, Task, Unfinished};
 use crate::{
@@ -7,8 +7,8 @@ use crate::{
 };
 
 impl Client {
-    /// Submits a request unless that was done before with the same key, as
-    /// [`crate::Client::submit_once`].
+    /// Submits a request, unless an earlier call has submitted it with the same idempotency key, as
+    /// [`crate::Client::submit_once`]. In that case, returns the result of the earlier submission.
     ///
     /// # Errors
     ///
@@ -18,7 +18,8 @@ impl Client {
         self.submit_once_with(key, request, SubmitOptions::default())
     }
 
-    /// Submits a request once with these options, as [`crate::Client::submit_once_with`].
+    /// Submits a request at most once, like `submit_once`, with options, as
+    /// [`crate::Client::submit_once_with`].
     ///
     /// # Errors
     ///
@@ -39,7 +40,8 @@ impl Client {
         })
     }
 
-    /// Returns the records of the attempts of a key, as [`crate::Client::attempts`].
+    /// Returns the records of all attempts of a key, starting with the first attempt, as
+    /// [`crate::Client::attempts`].
     ///
     /// # Errors
     ///
@@ -68,14 +70,15 @@ impl Client {
         Ok(unfinished.collect())
     }
 
-    /// Returns the task of a record, as [`crate::Client::task_of_record`]. Sends nothing.
+    /// Returns the task of a record, as [`crate::Client::task_of_record`]. `None` if it is not
+    /// known that the service accepted the submission. This sends nothing.
     #[doc(hidden)]
     pub fn task_of_record(&self, record: &Record) -> Option<Task> {
         Some(self.with(self.inner.task_of_record(record)?))
     }
 
-    /// Continues a submission with unknown billing as the task that a person has found, as
-    /// [`crate::Client::adopt`].
+    /// Assigns a task that a person has found to a submission with unknown billing, and resumes the
+    /// task, as [`crate::Client::adopt`]. Polls the task first.
     ///
     /// # Errors
     ///
@@ -97,7 +100,8 @@ impl Client {
         self.call(|client| async move { client.settle(&task).await })
     }
 
-    /// Closes the record of an unknown submission, as [`crate::Client::dismiss`].
+    /// Closes the record of a submission from which nothing more is needed, as
+    /// [`crate::Client::dismiss`].
     ///
     /// # Errors
     ///

@@ -27,7 +27,8 @@ impl Task {
         self.named(self.get(|task| async move { task.poll().await }))
     }
 
-    /// Waits for the picture with the default [`WaitOptions`]: for at most ten minutes.
+    /// Waits for the picture with the default [`WaitOptions`], for at most ten minutes, as
+    /// `crate::Task::wait`.
     ///
     /// # Errors
     ///
@@ -62,7 +63,7 @@ impl Task {
         Updates(self.with(Some(self.inner.updates(options))))
     }
 
-    /// Adds the task to errors of the thread, which do not name it.
+    /// Adds the reference of the task to errors of the background thread, which lack it.
     fn named<T>(&self, outcome: Result<T, Error>) -> Result<T, Error> {
         outcome.map_err(|error| error.with_task(self.reference()))
     }
@@ -90,7 +91,8 @@ impl Update {
 
 /// An iterator over the updates of a task, returned by [`Task::updates`].
 ///
-/// It pauses between polls, and ends after a final status or an error.
+/// `next` blocks until the next poll has succeeded. The iterator ends after a final status or an
+/// error.
 #[must_use = "an iterator does nothing unless it is advanced"]
 #[derive(Debug)]
 pub struct Updates(Blocking<Option<crate::Updates>>);
@@ -193,17 +195,17 @@ impl Picture {
         Ok(PictureStream { kind: stream.kind(), stream: self.with(Some(stream)) })
     }
 
-    /// Adds the task to errors of the thread, which do not name it.
+    /// Adds the reference of the task to errors of the background thread, which lack it.
     fn named<T>(&self, outcome: Result<T, Error>) -> Result<T, Error> {
         outcome.map_err(|error| error.with_task(self.task()))
     }
 }
 
-/// A picture in a temporary file, which has no name yet, as [`crate::DownloadedPicture`].
+/// A downloaded picture in a temporary file, like [`crate::DownloadedPicture`].
 pub type DownloadedPicture = Blocking<crate::DownloadedPicture>;
 
 impl DownloadedPicture {
-    /// Gives the picture its name, as [`crate::DownloadedPicture::save`].
+    /// Saves the picture at a path, as [`crate::DownloadedPicture::save`].
     ///
     /// # Errors
     ///
@@ -214,7 +216,8 @@ impl DownloadedPicture {
         self.call(|picture| async move { picture.save(path).await })
     }
 
-    /// Gives the picture its name, as [`crate::DownloadedPicture::replace`].
+    /// Saves the picture at a path and replaces an existing file, as
+    /// [`crate::DownloadedPicture::replace`].
     ///
     /// # Errors
     ///
