@@ -1,12 +1,15 @@
-//! What a client reports about its work: spans around submissions, waits, polls and downloads, and
-//! counters and histograms of the `metrics` facade. The guide `observe` has the tables of both.
+//! Reports the work of a client to the program: spans around submissions, waits, polls and
+//! downloads, and counters and histograms of the `metrics` facade. The guide `observe` lists the
+//! spans and the metrics.
 //!
-//! Numbers are not fields of events (`monotonic_counter.`), which work with one layer of
-//! tracing-opentelemetry only, and OpenTelemetry's own API would tie programs to its version. Spans
-//! have the fields that reqwest-tracing writes and tracing-opentelemetry reads.
+//! Metrics use the `metrics` facade, which works with many exporters. Fields of events such as
+//! `monotonic_counter.` would work only with one layer of tracing-opentelemetry, and
+//! OpenTelemetry's own API would tie programs to its version. Spans have the fields that
+//! reqwest-tracing writes and tracing-opentelemetry reads.
 //!
-//! Without the feature `metrics`, there are only spans. No label of a metric has a value that the
-//! service or a stored reference can invent, because each value is a series that an exporter keeps.
+//! Without the feature `metrics`, the client reports only spans. The values of labels come from
+//! fixed lists, never from the service or from a stored reference: an exporter keeps a series for
+//! each value, so invented values could exhaust its memory.
 
 use std::time::Duration;
 
@@ -27,7 +30,7 @@ const WAIT_DURATION: &str = "imagekiln_wait_duration_seconds";
 
 type Labels<'a> = &'a [(&'static str, &'static str)];
 
-/// Describes the metrics to the recorder of the program.
+/// Registers the units and the descriptions of the metrics with the recorder of the program.
 #[cfg(feature = "metrics")]
 pub(crate) fn describe_metrics() {
     use metrics::{Unit, describe_counter, describe_histogram};
@@ -57,7 +60,8 @@ pub(crate) fn submit_span(operation: &'static str) -> Span {
     )
 }
 
-/// A span about a task. The level and the name of a span are constants, so this is a macro.
+/// Creates a span about a task. This is a macro, because the level and the name of a span must be
+/// constants.
 macro_rules! task_span {
     ($level:ident, $name:literal, $task:ident) => {
         tracing::span!(
@@ -81,12 +85,12 @@ pub(crate) fn poll_span(task: &TaskRef) -> Span {
     task_span!(DEBUG, "poll", task)
 }
 
-/// Returns the name of a span for OpenTelemetry: what is done, and to what, if that is known.
+/// Returns the name of a span for OpenTelemetry: the action and, if it is known, its target.
 pub(crate) fn span_name(action: &str, target: Option<&str>) -> String {
     target.map_or_else(|| action.to_owned(), |target| format!("{action} {target}"))
 }
 
-/// Runs `work` in `span`, and records the error if it fails.
+/// Runs `work` in `span`. If `work` fails, records the kind of the error in the span.
 pub(crate) async fn run<T>(
     span: Span,
     work: impl Future<Output = Result<T, Error>>,
@@ -154,7 +158,7 @@ pub(crate) fn saved(task: &TaskRef) {
     count(PICTURES_SAVED, &[("operation", operation_of(task))]);
 }
 
-/// Reports the duration of an HTTP exchange, whose span is in the module `middleware`.
+/// Reports the duration of an HTTP exchange. The module `transport::middleware` creates its span.
 pub(crate) fn exchanged(purpose: &'static str, status: Option<u16>, elapsed: Duration) {
     let status = match status.map(|status| status / 100) {
         Some(2) => "2xx",
@@ -168,8 +172,8 @@ pub(crate) fn exchanged(purpose: &'static str, status: Option<u16>, elapsed: Dur
     observe(REQUEST_DURATION, elapsed.as_secs_f64(), &labels);
 }
 
-/// Records the outcome of a poll or a wait in its span. Returns its name for `error.type` and for
-/// labels, which take no text of the service.
+/// Records the outcome of a poll or a wait in its span. Returns a name of the outcome for labels.
+/// The name comes from a fixed list, never from the text of the service.
 fn record_outcome(span: &Span, outcome: Result<&TaskStatus, &Error>) -> &'static str {
     let (name, is_failure) = match outcome {
         Ok(status) => {
@@ -194,7 +198,8 @@ fn name_of(status: &TaskStatus) -> &'static str {
     }
 }
 
-/// Returns the operation of a task. A stored reference can name any text.
+/// Returns the name of the operation of a task as the value of a label. A stored reference can
+/// contain any text, so an unknown operation becomes `unknown`.
 fn operation_of(task: &TaskRef) -> &'static str {
     task.operation().and_then(find_operation).map_or("unknown", |operation| operation.name)
 }
