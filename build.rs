@@ -1,4 +1,5 @@
-//! Generates `$OUT_DIR/generated.rs` from `openapi.json`: types, client and table of operations.
+//! Generates `$OUT_DIR/generated.rs` from `openapi.json`: the types, the client and the table of
+//! operations.
 
 #![deny(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
@@ -15,8 +16,8 @@ fn main() -> ExitCode {
     match generate() {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
-            // Print each line separately: cargo shows the text after `cargo::error=` as a build
-            // error.
+            // Print each line separately, because cargo shows only the rest of the line after
+            // `cargo::error=` as a build error.
             for line in message.lines() {
                 println!("cargo::error={line}");
             }

@@ -1,14 +1,16 @@
-//! The pass before progenitor: adapts the document so that progenitor generates a good client.
+//! Adapts the document before progenitor reads it, so that progenitor generates the types and the
+//! client that the SDK needs.
 //!
-//! - Every submission gets its own request type, named after its path, even if two share a schema.
-//! - Defaults and limits are removed: a field with a default would always be sent, and a field with
-//!   limits would become a separate type. They remain in the documentation, and `emit` adds them to
-//!   the table that `validate()` uses.
-//! - Special fields become references to the hand-written types of the SDK.
-//! - Bodies are opaque bytes: requests are streamed, and the SDK reads responses itself, because it
-//!   must keep what it cannot parse. Failure responses are not declared for the same reason.
-//! - All submissions are one operation, because the table of operations has their paths. Polling is
-//!   removed, because the client polls the returned URL instead of a path.
+//! - Each submission gets a request type of its own, named after its path, even if two submissions
+//!   share a schema.
+//! - Defaults and limits are removed. Otherwise the client would always send a field with a
+//!   default, and a field with limits would get a type of its own. The documentation of the field
+//!   still states them, and `emit` adds them to the table that `validate()` uses.
+//! - Fields such as images and secrets become references to the hand-written types of the SDK.
+//! - Bodies become opaque bytes, because the SDK streams requests, and reads responses itself to
+//!   keep what it cannot parse. Failure responses are removed for the same reason.
+//! - All submissions become one operation, because the table of operations contains their paths.
+//!   Polling is removed, because the client polls the URL that the service returns, not a path.
 
 #![allow(clippy::indexing_slicing, reason = "the contract was checked: its schemas are objects")]
 
@@ -21,7 +23,8 @@ use super::{
     words,
 };
 
-/// Schemas that represent hand-written types: the name in the adapted document, and the type.
+/// The schemas that stand for hand-written types: the name in the adapted document, and the path of
+/// the type.
 pub const REPLACED: [(&str, &str); 7] = [
     ("TaskStatus", "crate::TaskStatus"),
     ("ValidationError", "crate::Violation"),
@@ -32,9 +35,9 @@ pub const REPLACED: [(&str, &str); 7] = [
     ("Address", "crate::Address"),
 ];
 
-/// A field that keeps progenitor from generating a tuple for a type without fields. The type must
-/// not change its form when the contract defines its first field. The field is removed from the
-/// generated code.
+/// The name of a field that is added to request types without fields. Without it, progenitor would
+/// generate a tuple struct, and the form of the type would change as soon as the contract defines
+/// its first field. `patch` removes the field from the generated code.
 pub const PLACEHOLDER: &str = "placeholder_of_a_type_without_fields";
 
 pub fn adapt(document: &Value, contract: &Contract, types: &Types) -> Value {
@@ -50,7 +53,7 @@ pub fn adapt(document: &Value, contract: &Contract, types: &Types) -> Value {
         schemas.insert(submission.type_name.clone(), request_schema(submission, &originals));
     }
     for name in &contract.responses.schemas {
-        // The SDK reads the alternatives itself.
+        // The SDK reads a schema with alternatives itself, so it needs no generated type.
         if originals[name].get("oneOf").is_none() {
             schemas.insert(name.clone(), open(&originals[name]));
         }
@@ -81,8 +84,8 @@ fn request_schema(submission: &Submission, originals: &Map<String, Value>) -> Va
         fields.iter().map(|field| (field.name.clone(), request_field(field))).collect();
     let required = fields.iter().filter(|field| field.required).map(|field| &field.name);
     let mut required: Vec<_> = required.collect();
-    // The caller sets path parameters, so the type has them as fields. `emit` puts them into the
-    // path.
+    // The program sets path parameters, so the request type has them as fields. `Request::of_type`
+    // moves them from the body to the path.
     for PathParameter { name, description, .. } in path_parameters {
         let schema = json!({ "type": "string", "description": description });
         properties.insert(name.clone(), schema);
@@ -102,8 +105,8 @@ fn request_schema(submission: &Submission, originals: &Map<String, Value>) -> Va
 
 fn request_field(field: &Field) -> Value {
     let mut schema = value_schema(field);
-    // Never `nullable`: fields that are not set are not sent, and an explicit null is set through
-    // `extra`.
+    // The field is never `nullable`, because the client does not send a field that is not set, and
+    // programs set an explicit `null` with `extra`.
     schema["description"] = words::documentation(field).into();
     schema
 }
@@ -123,12 +126,14 @@ fn value_schema(field: &Field) -> Value {
     }
 }
 
-/// Wraps a reference in `allOf`, because a description next to a bare `$ref` would be lost.
+/// Returns a reference to a schema. It is wrapped in `allOf`, because a description next to a bare
+/// `$ref` would be lost.
 fn reference(name: &str) -> Value {
     json!({ "allOf": [{ "$ref": format!("#/components/schemas/{name}") }] })
 }
 
-/// Adapts the schema of a response, so that unknown fields and values are kept at every depth.
+/// Adapts the schema of a response, so that its type keeps unknown fields and values at every
+/// depth.
 fn open(schema: &Value) -> Value {
     if schema.get("x-address").is_some() {
         let mut address = reference("Address");
@@ -151,8 +156,8 @@ fn open(schema: &Value) -> Value {
             }
         }
         Some("string") => {
-            // progenitor would use types of other crates for dates and UUIDs, and an enum without
-            // the values that the service adds.
+            // progenitor would use types of other crates for formats such as dates and UUIDs, and
+            // it would generate an enum that rejects values which the service adds later.
             members.remove("format");
             members.remove("enum");
         }

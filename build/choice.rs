@@ -1,4 +1,4 @@
-//! The types of fields with a fixed set of values: one enum per list.
+//! Reads the lists of values of fields with a fixed set of values. Each list becomes one enum.
 
 use super::{
     document::DocumentNode,
@@ -7,7 +7,7 @@ use super::{
     name::{camel_case, is_camel_case},
 };
 
-/// The variant for values that are not in the list.
+/// The name of the variant for values that are not in the list.
 pub const UNKNOWN: &str = "Unknown";
 
 pub struct Choice {
@@ -24,7 +24,8 @@ pub fn variant(value: &str) -> String {
 
 /// Reads the values of the `enum` in `schema`. Every value must have a distinct variant name.
 ///
-/// OpenAPI 3.0 needs null in the list if the value may be null. It is not one of the values.
+/// In OpenAPI 3.0, the list must contain null if the schema is nullable. Null is not returned as a
+/// value.
 pub fn read_values(schema: &DocumentNode) -> Result<Vec<String>, Faults> {
     let list = schema.need("enum")?;
     let mut values = Vec::new();
@@ -48,7 +49,7 @@ pub fn read_values(schema: &DocumentNode) -> Result<Vec<String>, Faults> {
     if values.is_empty() { Err(list.fault("this list is empty")) } else { Ok(values) }
 }
 
-/// Reads a component with a list of values.
+/// Reads a component that defines a list of values.
 pub fn read_component(name: &str, component: &DocumentNode) -> Result<Kind, Faults> {
     let known = ["type", "nullable", "enum", "description"];
     component.must_have_only("the schema of an enum", known)?;
@@ -61,7 +62,8 @@ pub fn read_component(name: &str, component: &DocumentNode) -> Result<Kind, Faul
     })
 }
 
-/// Returns the first component with these values, with or without null. They share its type.
+/// Returns the name of the first component with these values, with or without null. All components
+/// with these values share the type of this one.
 fn sibling<'a>(component: &DocumentNode<'a>, values: &[String]) -> Result<Option<&'a str>, Faults> {
     let schemas = component.document().need("components")?.members_of("schemas")?;
     for (name, schema) in schemas {

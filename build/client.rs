@@ -31,7 +31,8 @@ fn run(
     let document: OpenAPI =
         serde_json::from_value(adapted.clone()).map_err(|error| error.to_string())?;
     let settings = settings(types, options);
-    // progenitor and typify panic on some documents.
+    // progenitor and typify panic on some documents. Report the panic as a fault of the document,
+    // without a backtrace.
     let previous = panic::take_hook();
     panic::set_hook(Box::new(|_| {}));
     let outcome = panic::catch_unwind(|| Generator::new(&settings).generate_tokens(&document));

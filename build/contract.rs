@@ -34,9 +34,10 @@ pub struct Operation {
     pub migrate_to: Vec<String>,
     pub regional: bool,
     pub max_reference_images: Option<u64>,
-    /// The largest image that the service takes as it is, in megapixels.
+    /// The maximum size of an input image that the service does not scale, in megapixels.
     pub max_input_megapixels: Option<u64>,
-    /// The size to which it scales larger ones. Without it, they are refused.
+    /// The size to which the service scales larger images, in megapixels. `None` means that the
+    /// service refuses larger images.
     pub scaled_to_megapixels: Option<u64>,
     /// The fields that the service refuses.
     pub not_accepted: Vec<String>,
@@ -46,18 +47,17 @@ pub struct Operation {
 }
 
 pub struct Submission {
-    /// For example `GenPro11Ultra` for `gen-pro-1.1-ultra`.
+    /// The name of the request type, for example `GenPro11Ultra` for `gen-pro-1.1-ultra`.
     pub type_name: String,
-    /// The name in `components.schemas`. Operations may share a schema.
+    /// The name of the request schema in `components.schemas`. Operations may share a schema.
     pub schema: String,
     pub path_parameters: Vec<PathParameter>,
     /// What the operation does with images (`x-kind`).
     pub kind: String,
     pub fields: Vec<Field>,
-    /// What it needs, although the fields are optional.
+    /// What the submission needs, although the schema leaves the fields optional (`x-needs`).
     pub needs: Vec<Need>,
-    /// Whether the schema says that there are fields which are not shown
-    /// (`additionalProperties`).
+    /// Whether the operation has fields that the contract does not show (`additionalProperties`).
     pub is_open: bool,
     /// The example body.
     pub example: Map<String, Value>,
@@ -66,7 +66,7 @@ pub struct Submission {
 pub struct PathParameter {
     pub name: String,
     pub description: String,
-    /// The start of every value.
+    /// The text with which every value starts, if the contract defines it.
     pub prefix: Option<String>,
     pub example: String,
 }
@@ -86,7 +86,7 @@ pub fn read(document: &Value) -> Result<Contract, Faults> {
     Ok(Contract { key_header, polling_path, operations, responses })
 }
 
-/// Returns the name of the header of the only security scheme.
+/// Returns the name of the header in the only security scheme.
 fn key_header(root: &DocumentNode) -> Result<String, Faults> {
     let schemes = root.need("components")?.need("securitySchemes")?;
     let mut members = schemes.members()?.into_iter();
@@ -130,7 +130,8 @@ pub fn read_operation(path: &str, method: &str, place: &DocumentNode) -> Result<
     };
     let mut not_shown = texts(place, "x-not-shown")?;
     if submission.is_some() {
-        // The operation and its request may list the same gap.
+        // The operation and its request schema may list the same fact that the contract does not
+        // show.
         let gaps = texts(&request_schema(place)?.resolved()?, "x-not-shown")?;
         let further: Vec<_> = gaps.into_iter().filter(|gap| !not_shown.contains(gap)).collect();
         not_shown.extend(further);
@@ -196,7 +197,8 @@ fn read_path_parameter(place: &DocumentNode) -> Result<PathParameter, Faults> {
     })
 }
 
-/// Reads a pattern for the start of a value. The SDK has no engine for regular expressions.
+/// Reads a pattern for the start of a value, such as `^gen-2-`. Other patterns are not supported,
+/// because the SDK does not contain an engine for regular expressions.
 fn read_prefix<'a>(pattern: &DocumentNode<'a>) -> Result<&'a str, Faults> {
     let is_literal = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     match pattern.string()?.strip_prefix('^') {

@@ -1,10 +1,12 @@
-//! A document as a tree of values that know their location, so that every error names it.
+//! Access to the values of a document. Each value can find its location, so every error names the
+//! location of the value.
 
 use serde_json::{Map, Value};
 
 use super::faults::{Faults, all};
 
-/// The maximum length of a chain of references. A longer chain is a cycle.
+/// The maximum number of references that lead from the root to a value. A longer chain must be
+/// circular.
 const MAX_REFERENCES: usize = 32;
 
 /// The HTTP methods of a path item.
@@ -18,13 +20,13 @@ pub fn joined(pointer: &str, key: &str) -> String {
 
 /// A value in the document.
 ///
-/// It does not contain its JSON pointer, which only faults need: the pointer is found by searching
-/// the document for the value.
+/// A node does not store its JSON pointer, because only faults need the pointer. The method
+/// `pointer` searches the document for the value instead.
 #[derive(Clone, Copy)]
 pub struct DocumentNode<'a> {
     root: &'a Value,
     pub value: &'a Value,
-    /// The number of references that were followed to get here.
+    /// The number of references on the way from the root to this value.
     references: usize,
 }
 
@@ -45,7 +47,7 @@ impl<'a> DocumentNode<'a> {
         self.root.pointer(pointer).map(|value| self.child(value))
     }
 
-    /// Whether this is the same value of the document, not only an equal one.
+    /// Whether both nodes are the same value of the document, not only equal values.
     pub fn is(&self, other: &Self) -> bool {
         std::ptr::eq(self.value, other.value)
     }
@@ -55,7 +57,8 @@ impl<'a> DocumentNode<'a> {
         Self::root(self.root)
     }
 
-    /// Fails if so many references were followed to get here that a schema must contain itself.
+    /// Fails if there are so many references on the way to this schema that the schema must contain
+    /// itself.
     pub fn must_not_recur(&self) -> Result<(), Faults> {
         if self.references > MAX_REFERENCES {
             Err(self.fault("this schema contains itself"))
@@ -68,7 +71,7 @@ impl<'a> DocumentNode<'a> {
         Faults::new(self.pointer(), message)
     }
 
-    /// Returns the member `key`, if this is an object that has it.
+    /// Returns the member `key`, if this value is an object with this member.
     pub fn get(&self, key: &str) -> Option<Self> {
         self.value.get(key).map(|value| self.child(value))
     }
@@ -140,7 +143,8 @@ impl<'a> DocumentNode<'a> {
         self.value.as_bool().ok_or_else(|| self.expected("true or false"))
     }
 
-    /// Fails unless the value is `true`. A keyword is removed instead of being set to `false`.
+    /// Fails unless the value is `true`. A keyword that should have no effect must be removed
+    /// instead of being set to `false`.
     pub fn must_be_true(&self) -> Result<(), Faults> {
         if self.boolean()? {
             Ok(())
@@ -154,7 +158,7 @@ impl<'a> DocumentNode<'a> {
         self.get(key).map_or(Ok(false), |flag| flag.boolean())
     }
 
-    /// Returns the target of the `$ref`, if there is one.
+    /// Returns the target of the `$ref` in this value, if there is one.
     pub fn referred(&self) -> Result<Option<Self>, Faults> {
         let Some(reference) = self.get("$ref") else { return Ok(None) };
         let text = reference.string()?;
@@ -168,7 +172,8 @@ impl<'a> DocumentNode<'a> {
         }
     }
 
-    /// Returns this value, or what its `$ref` refers to.
+    /// Follows the `$ref` in this value, and any further ones. Returns this value if it has no
+    /// `$ref`.
     pub fn resolved(&self) -> Result<Self, Faults> {
         let mut place = *self;
         for _ in 0..MAX_REFERENCES {
@@ -180,8 +185,8 @@ impl<'a> DocumentNode<'a> {
         Err(self.fault("this `$ref` is circular"))
     }
 
-    /// Fails if the object has other keywords than `known`. A keyword that nothing reads would
-    /// mislead, because it looks as if it had an effect.
+    /// Fails if the object has a keyword that is not in `known`. A keyword that the generator does
+    /// not read would mislead the authors of the document, because it looks as if it had an effect.
     pub fn must_have_only<'k>(
         &self,
         kind: &str,
@@ -199,7 +204,8 @@ impl<'a> DocumentNode<'a> {
         all::<()>(faults).map(drop)
     }
 
-    /// Returns the name of the component of this group that this refers to.
+    /// Returns the name of the component to which this reference refers. The component must be in
+    /// this group, such as `schemas`.
     pub fn component(&self, group: &str) -> Result<&'a str, Faults> {
         self.must_have_only("a reference", ["$ref"])?;
         let reference = self.need("$ref")?;
@@ -229,7 +235,7 @@ impl<'a> DocumentNode<'a> {
     }
 }
 
-/// Finds `wanted` in `value`, and adds the steps to it in reverse order.
+/// Finds `wanted` in `value`, and adds the steps that lead to it, the last step first.
 fn find(wanted: &Value, value: &Value, steps: &mut Vec<String>) -> bool {
     if std::ptr::eq(wanted, value) {
         return true;

@@ -1,8 +1,8 @@
-//! The errors in the document.
+//! The errors that the generator finds in the document.
 
 use std::fmt;
 
-/// At least one error in the document, each with the JSON pointer to its place.
+/// One or more errors in the document, each with the JSON pointer to the value that it is about.
 #[derive(Debug)]
 pub struct Faults(Vec<(String, String)>);
 
@@ -12,7 +12,8 @@ impl Faults {
     }
 }
 
-/// Returns all values, or all faults. Two readers of a value report its fault once.
+/// Returns all values if there are no faults, and all faults otherwise. A fault that several
+/// readers of one value report is returned once.
 pub fn all<T>(results: impl IntoIterator<Item = Result<T, Faults>>) -> Result<Vec<T>, Faults> {
     let (mut values, mut faults) = (Vec::new(), Vec::new());
     for result in results {
@@ -30,7 +31,7 @@ pub fn all<T>(results: impl IntoIterator<Item = Result<T, Faults>>) -> Result<Ve
     if faults.is_empty() { Ok(values) } else { Err(Faults(faults)) }
 }
 
-/// A line for each fault.
+/// Prints one line for each fault.
 impl fmt::Display for Faults {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let lines = self.0.iter().map(|(place, message)| match place.as_str() {

@@ -19,7 +19,7 @@ pub enum Kind {
     Integer,
     Number,
     Boolean,
-    /// One of a fixed set of values. Fields that refer to the same schema share its type.
+    /// One of a fixed set of values. Fields that refer to the same schema share an enum.
     Choice {
         values: Vec<String>,
         type_name: String,
@@ -29,7 +29,7 @@ pub enum Kind {
     Image {
         encodings: Encodings,
         mask_of: Option<String>,
-        /// The mask and its image must have the same dimensions.
+        /// Whether the mask must have the same dimensions as its image.
         same_size: bool,
         max_megapixels: Option<f64>,
     },
@@ -39,7 +39,7 @@ pub enum Kind {
     },
     Address,
     Secret,
-    /// The contract does not define the type.
+    /// Any JSON value, because the contract does not define the type.
     Json,
 }
 

@@ -11,12 +11,13 @@ pub struct Limits {
     pub max_length: Option<u64>,
 }
 
-/// The format of an integer without limits.
+/// The format of an integer for which the contract defines no limits.
 pub const INT64: &str = "int64";
 
-/// Reads the limits in a schema whose keywords are known.
+/// Reads the limits in a schema. The caller has checked that the schema has no unknown keywords.
 pub fn read(place: &DocumentNode) -> Result<Limits, Faults> {
-    // The bounds of a 64-bit integer are its type, not limits of its value.
+    // The bounds of an integer with this format are those of its type, not limits that the service
+    // sets.
     if place.value["format"] == INT64 {
         return Ok(Limits::default());
     }

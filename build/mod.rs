@@ -1,10 +1,11 @@
 //! Generates code from the contract in four steps: `contract` reads the document, `adapt` prepares
-//! it for progenitor, `client` runs progenitor to generate types and client, and `emit` adds the
-//! rest.
+//! it for progenitor, `client` runs progenitor to generate the types and the client, and `emit`
+//! generates the remaining code.
 //!
-//! `build.rs` runs the generator at compile time. `cargo xtask check` reads the same model, and
-//! checks what the generated code does not depend on: keywords without an effect outside of
-//! requests, examples, and whether the parts of the document agree.
+//! `build.rs` runs the generator at compile time. `cargo xtask check` uses the same modules to
+//! check the parts of the document on which the generated code does not depend: it finds keywords
+//! without an effect outside of requests, wrong examples, and parts of the document that contradict
+//! each other.
 
 mod adapt;
 mod choice;
@@ -55,8 +56,8 @@ pub fn generate(document: &Value, options: &Options) -> Result<String, Faults> {
     Ok(prettyplease::unparse(&file))
 }
 
-/// Fails if code can't be generated. Much faster than generating it, because this does not run
-/// progenitor.
+/// Reports the faults in a document without generating code. This is much faster, because it does
+/// not run progenitor.
 #[allow(dead_code, reason = "for `cargo xtask`")]
 pub fn check(document: &Value) -> Result<(), Faults> {
     let contract = contract::read(document)?;

@@ -1,4 +1,4 @@
-//! The names of generated types and their members.
+//! Converts names in the contract to the names of generated types and their members.
 
 /// Returns for example `GenToolsDeblurV1` for `gen-tools/deblur-v1`.
 pub fn camel_case(name: &str) -> String {
@@ -16,15 +16,16 @@ pub fn capitalized(word: &str) -> String {
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// Whether this can be the name of a field. A keyword of Rust can, see [`member_name`]. progenitor
-/// removes other underscores than those between two words.
+/// Whether this can be the name of a field. A Rust keyword is allowed, see [`member_name`].
+/// Underscores are only allowed between two words, because progenitor removes the other ones.
 pub fn is_field_name(name: &str) -> bool {
     is_lowercase(name)
         && name.starts_with(|c: char| c.is_ascii_lowercase())
         && name.split('_').all(|word| !word.is_empty())
 }
 
-/// Returns the name of the member for a field: for example `type_` for `type`, like progenitor.
+/// Returns the name of the struct member for a field, with an underscore after a Rust keyword:
+/// `type_` for `type`. progenitor uses the same names.
 pub fn member_name(field: &str) -> String {
     if is_identifier(field) { field.to_owned() } else { format!("{field}_") }
 }
@@ -41,6 +42,6 @@ pub fn is_camel_case(name: &str) -> bool {
 }
 
 fn is_identifier(name: &str) -> bool {
-    // A keyword since the edition of 2024, which `syn` does not know.
+    // `gen` is a keyword since the 2024 edition, but `syn` accepts it as an identifier.
     name != "gen" && syn::parse_str::<syn::Ident>(name).is_ok()
 }

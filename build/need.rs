@@ -1,21 +1,21 @@
-//! What a submission needs, although the contract leaves its fields optional (`x-needs`).
+//! Reads what a submission needs, although the contract leaves its fields optional (`x-needs`).
 
 use super::{
     document::DocumentNode,
     faults::{Faults, all},
 };
 
-/// What a submission needs, and why.
+/// A condition that a submission must meet for a useful result, and the reason.
 pub struct Need {
     pub what: What,
     pub why: String,
 }
 
 pub enum What {
-    /// One of these fields. If it is missing, an alpha channel of the image in the second field
-    /// replaces it.
+    /// At least one of the fields in the list. An alpha channel of the image in the second field,
+    /// if there is one, replaces them.
     AnyOf(Vec<String>, Option<String>),
-    /// This many images, in any fields.
+    /// At least this many images, in any fields.
     Images(u64),
 }
 

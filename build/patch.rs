@@ -1,4 +1,5 @@
-//! Patches the code that progenitor generates.
+//! Patches the code that progenitor generates: adds attributes, enums and readers, and replaces
+//! what the SDK needs in a different form.
 
 use std::collections::{HashMap, HashSet};
 
@@ -41,7 +42,7 @@ struct Patch {
     readers: TokenStream,
 }
 
-/// The response types that keep unknown fields.
+/// Returns the names of the response types, which keep unknown fields.
 fn response_objects(
     file: &syn::File,
     requests: &HashMap<String, Vec<syn::Attribute>>,
@@ -65,14 +66,14 @@ fn is_error_module(item: &syn::Item) -> bool {
     matches!(item, syn::Item::Mod(module) if module.ident == "error")
 }
 
-/// The variable with the map of headers.
+/// The name of the variable with the map of headers in the code of progenitor.
 const HEADERS: &str = "header_map";
 
 fn is_headers(expression: &syn::Expr) -> bool {
     matches!(expression, syn::Expr::Path(variable) if variable.path.is_ident(HEADERS))
 }
 
-/// Finds a name in code.
+/// Searches code for a name.
 struct Mentions {
     name: &'static str,
     found: bool,
@@ -98,7 +99,8 @@ impl VisitMut for Patch {
         if module.ident == "types"
             && let Some((_, items)) = &mut module.content
         {
-            // progenitor generates an error type for its own enums. Requests have none of those.
+            // progenitor generates an error type for its own enums. Remove it unless something uses
+            // it. The enums of `emit` do not.
             let uses_error = |item: &syn::Item| {
                 let visit = |mentions: &mut Mentions| mentions.visit_item_mut(&mut item.clone());
                 !is_error_module(item) && Mentions::of("ConversionError", visit)
@@ -113,7 +115,7 @@ impl VisitMut for Patch {
     fn visit_item_struct_mut(&mut self, item: &mut syn::ItemStruct) {
         visit_mut::visit_item_struct_mut(self, item);
         if !keeps_unknown_fields(item) {
-            // The client struct, for example.
+            // This is another struct, such as the client.
             return;
         }
         item.attrs.push(syn::parse_quote!(#[non_exhaustive]));
@@ -130,7 +132,8 @@ impl VisitMut for Patch {
         visit_mut::visit_fields_named_mut(self, fields);
     }
 
-    /// Excludes secrets from stored requests; the client settings provide them.
+    /// Excludes secrets from serialization, so that stored requests do not contain them. The
+    /// settings of the client provide them again.
     fn visit_field_mut(&mut self, field: &mut syn::Field) {
         visit_mut::visit_field_mut(self, field);
         if Mentions::of("WebhookSecret", |mentions| mentions.visit_type_mut(&mut field.ty)) {
@@ -139,7 +142,8 @@ impl VisitMut for Patch {
         }
     }
 
-    /// Removes the map of headers, for which progenitor has the header `api-version`.
+    /// Removes the code that builds a map of headers. progenitor generates it to send the header
+    /// `api-version`.
     fn visit_block_mut(&mut self, block: &mut syn::Block) {
         block.stmts.retain(|statement| match statement {
             syn::Stmt::Local(local) => {
@@ -151,7 +155,7 @@ impl VisitMut for Patch {
         visit_mut::visit_block_mut(self, block);
     }
 
-    /// Removes the call that adds that map to the request.
+    /// Removes the call that adds the map of headers to the request.
     fn visit_expr_mut(&mut self, expression: &mut syn::Expr) {
         visit_mut::visit_expr_mut(self, expression);
         if let syn::Expr::MethodCall(call) = expression

@@ -9,7 +9,7 @@ use super::{
     name::{camel_case, is_camel_case, is_field_name, member_name},
 };
 
-/// The body of a request.
+/// The keywords of the schema of a request body.
 const OBJECT: [&str; 9] = [
     "type",
     "nullable",
@@ -25,17 +25,17 @@ const OBJECT: [&str; 9] = [
 /// The names of generated methods. A field with such a name could not have a setter.
 pub const TAKEN: [&str; 6] = ["new", "validate", "extra", "into_request", "to_json", "from_json"];
 
-/// Reads the fields of the object schema at `schema`. Types that it defines inline have names that
-/// start with `type_name`.
+/// Reads the fields of an object schema. The names of types that the schema defines inline start
+/// with `type_name`.
 pub fn read_fields(schema: &DocumentNode, type_name: &str) -> Result<Vec<Field>, Faults> {
-    // A schema can also contain itself through `allOf`, which is not a reference from a field.
+    // Detect a schema that contains itself through `allOf`, which would recur forever.
     schema.must_not_recur()?;
     schema.must_have_only("the schema of a request", OBJECT)?;
     let declared = schema.need("type")?;
     if declared.string()? != "object" {
         return Err(declared.fault("expected `object`"));
     }
-    // It documents the type.
+    // The description is required, because it becomes the documentation of the type.
     schema.need("description")?.text()?;
     if let Some(other) = schema.get("additionalProperties")
         && !other.boolean()?
@@ -89,7 +89,7 @@ fn read_field(name: &str, place: &DocumentNode, type_name: &str) -> Result<Field
         required: false,
         nullable: target.flag("nullable")?,
         kind,
-        // A default outside its own bounds is written as `x-default`.
+        // The contract writes a default that violates the limits of its field as `x-default`.
         default: place
             .get("default")
             .or_else(|| place.get("x-default"))
@@ -98,7 +98,7 @@ fn read_field(name: &str, place: &DocumentNode, type_name: &str) -> Result<Field
     })
 }
 
-/// The keywords of every value.
+/// The keywords that every value may have.
 const EVERY: [&str; 6] =
     ["type", "nullable", "description", "default", "x-default", "x-correction"];
 
@@ -106,8 +106,8 @@ const NUMBER: [&str; 3] = ["minimum", "maximum", "multipleOf"];
 
 const IMAGE: [&str; 4] = ["x-image", "x-mask-of", "x-same-size", "x-max-megapixels"];
 
-/// Reads the kind of the value at `place`. If it is defined there and needs a type, this is named
-/// `type_name`.
+/// Reads the kind of the value that the schema at `place` defines. If the value needs a generated
+/// type, the type is named `type_name`.
 fn read_kind(place: &DocumentNode, type_name: &str) -> Result<Kind, Faults> {
     let Some(declared) = place.get("type") else {
         place.must_have_only("a field without a type", ["description", "x-correction"])?;
@@ -128,8 +128,9 @@ fn read_kind(place: &DocumentNode, type_name: &str) -> Result<Kind, Faults> {
     }
 }
 
-/// An integer without limits has those of 64 bits: clients in other languages would use 32 bits
-/// without the format, and validators don't know the format.
+/// Reads an integer. If the contract defines no limits for it, it must have both the format `int64`
+/// and the bounds of 64 bits: without the format, generators for other languages would use 32 bits,
+/// and validators ignore the format.
 fn read_integer(place: &DocumentNode) -> Result<Kind, Faults> {
     let bound = |key: &str| place.get(key).map(|bound| bound.value.as_i64());
     let bounds = (bound("minimum"), bound("maximum"));
@@ -211,7 +212,7 @@ fn read_ratio(place: &DocumentNode) -> Result<(u32, u32), Faults> {
     ratio(place.string()?).ok_or_else(|| place.fault("expected a ratio such as `16:9`"))
 }
 
-/// The keywords beside `allOf`, which is the only form of a reference with a description.
+/// The keywords of a reference with a description, which OpenAPI 3.0 can only express with `allOf`.
 const WITH_DESCRIPTION: [&str; 5] =
     ["allOf", "description", "default", "x-default", "x-correction"];
 
@@ -245,7 +246,7 @@ fn find_reference<'a>(place: &DocumentNode<'a>) -> Result<Option<Reference<'a>>,
     Ok(Some(Reference { name, place: reference, target: holder.resolved()? }))
 }
 
-/// Reads the kind of the value that the component describes.
+/// Reads the kind of the value that the referenced component describes.
 fn read_reference(reference: &Reference) -> Result<Kind, Faults> {
     let Reference { name, place, target } = reference;
     if target.need("type")?.string()? == "string" {

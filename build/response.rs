@@ -1,5 +1,5 @@
-//! Reads the facts about responses that the generated code has: their types, and the statuses and
-//! the delivery URL of a task.
+//! Reads the facts about responses that the generated code contains: the schemas of their types,
+//! the final statuses of a task, and the validity of delivery URLs.
 
 use std::collections::BTreeSet;
 
@@ -7,10 +7,10 @@ use serde_json::Value;
 
 use super::{document::DocumentNode, faults::Faults};
 
-/// The schemas of the responses, and the facts about tasks in them.
+/// The schemas of the responses, and the facts about tasks in these schemas.
 #[derive(Default)]
 pub struct Responses {
-    /// The names of the schemas.
+    /// The names of all schemas to which responses refer.
     pub schemas: BTreeSet<String>,
     /// The final statuses of a task.
     pub statuses: Vec<Status>,
@@ -25,10 +25,10 @@ pub struct Status {
     pub is_success: bool,
 }
 
-/// The schema with the statuses, and the name of its type.
+/// The name of the schema with the statuses, and of its generated type.
 pub const STATUS: &str = "TaskStatus";
 
-/// The variant of its type for all other statuses.
+/// The name of the variant for all other statuses, which are not final.
 pub const IN_PROGRESS: &str = "InProgress";
 
 impl Responses {
@@ -50,7 +50,8 @@ impl Responses {
         Ok(responses)
     }
 
-    /// Adds the components that this refers to, and the validity.
+    /// Adds the components to which this value refers, directly or indirectly, and the validity of
+    /// delivery URLs.
     fn collect(&mut self, place: &DocumentNode) -> Result<(), Faults> {
         if let Some(target) = place.referred()? {
             let is_new = self.schemas.insert(place.component("schemas")?.to_owned());
@@ -76,7 +77,7 @@ impl Responses {
     }
 }
 
-/// The shared responses, and those of the operations.
+/// Returns the shared responses in `components`, and the responses of the operations.
 pub fn all_responses<'a>(root: &DocumentNode<'a>) -> Result<Vec<DocumentNode<'a>>, Faults> {
     let mut all = root.need("components")?.members_of("responses")?;
     for (_, item) in root.members_of("paths")? {

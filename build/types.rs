@@ -1,4 +1,4 @@
-//! The types that the fields of requests need: an enum for each list of values.
+//! Collects the types that the fields of requests need: an enum for each list of values.
 
 use std::collections::BTreeMap;
 
@@ -14,15 +14,14 @@ use super::{
 #[derive(Default)]
 pub struct Types<'a> {
     pub choices: Vec<Choice>,
-    /// The place where each name was first used. Equal references share a type, so they share the
-    /// place.
+    /// The JSON pointer at which each type name is first used.
     names: BTreeMap<&'a str, String>,
-    /// The field of each inline list of values.
+    /// The name of the field, and the name of the enum, for each list of values.
     lists: Vec<(&'a str, &'a str)>,
 }
 
-/// Names that the generated code uses for something else: those of Rust's prelude, and of the
-/// hand-written types of fields.
+/// Names that the generated code uses for other types and traits: those in Rust's prelude, and
+/// those of the hand-written types of fields.
 const RESERVED: &str = "\
     Address AsMut AsRef AspectRatio Box Clone Copy Debug Default DoubleEndedIterator Drop Eq Err \
     ExactSizeIterator Extend Fn FnMut FnOnce From FromIterator Hash ImageInput Into IntoIterator \
@@ -80,7 +79,8 @@ impl<'a> Types<'a> {
         Ok(())
     }
 
-    /// Fields with the same name and values must share an enum.
+    /// Fails if a field with the same name and values has a different enum. The contract must
+    /// define such a list once, so that both fields share an enum.
     fn refuse_repeated_list(
         &self,
         name: &str,

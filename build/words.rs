@@ -9,7 +9,8 @@ use super::{
     limits::Limits,
 };
 
-/// Returns for example `1.5 to 10; default 5`, or an empty string.
+/// Returns the limits and the default of a field, for example `1.5 to 10; default 5`. Returns an
+/// empty string if it has neither.
 pub fn describe(field: &Field) -> String {
     let Limits { minimum, maximum, min_length, max_length, .. } = &field.limits;
     let mut parts = Vec::new();

@@ -1,11 +1,11 @@
-//! Search aliases for rustdoc: other words for what an operation does.
+//! Search aliases for rustdoc, so that people find an operation by other words for what it does.
 
 use super::super::{
     contract::{Operation, Submission},
     field::{Field, Kind},
 };
 
-/// The kinds of operations, and the words that users search for.
+/// The kinds of operations, and the words that people search for.
 const WORDS: &[(&str, &[&str])] = &[
     ("canny", &["edges", "controlnet", "structural conditioning"]),
     ("deblur", &["sharpen", "restore", "upscale", "enhance"]),
@@ -18,14 +18,15 @@ const WORDS: &[(&str, &[&str])] = &[
     ("video", &["text-to-video", "image-to-video", "t2v", "i2v", "animate"]),
 ];
 
-/// The words for operations of fine-tuned models, which have this in their names.
+/// A part of the names of operations for fine-tuned models, and the words that people search for.
 const FINETUNED: (&str, &[&str]) = ("finetune", &["lora", "fine-tune", "custom model"]);
 
 pub fn aliases(operation: &Operation, submission: &Submission) -> Vec<String> {
     let mut aliases = Vec::new();
     let mut add = |words: &[&str]| {
         for word in words {
-            // rustdoc rejects an alias that occurs twice or equals the name of the type.
+            // Skip such a word, because rustdoc rejects an alias that occurs twice or equals the
+            // name of the type.
             if *word != submission.type_name && !aliases.iter().any(|known| known == word) {
                 aliases.push((*word).to_owned());
             }

@@ -1,4 +1,4 @@
-//! Attributes of the generated request types: documentation, search aliases, warnings.
+//! Generates the attributes of the request types: documentation, search aliases and warnings.
 
 use super::{
     super::contract::{Contract, Operation, Submission},
@@ -26,7 +26,7 @@ pub fn attributes(
     attributes
 }
 
-/// Names the types to migrate to.
+/// Returns the note of a deprecated type, which names the types to migrate to.
 fn deprecation(operation: &Operation, contract: &Contract) -> String {
     let targets = operation.migrate_to.iter().filter_map(|id| {
         let target = contract.operations.iter().find(|target| &target.id == id)?;

@@ -1,5 +1,5 @@
 //! Generates the enum for a field with a fixed set of values. The enum keeps unknown values, so
-//! that a value added by the service does not require a new version of the SDK.
+//! programs can use a value that the service has added without a new version of the SDK.
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};

@@ -1,4 +1,5 @@
-//! Generates the conversions between typed and dynamic requests.
+//! Generates the conversions between the request types and `Request`, the form that is built at run
+//! time.
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
@@ -48,7 +49,7 @@ pub fn conversions(index: usize, submission: &Submission) -> TokenStream {
     }
 }
 
-/// Generates the function that visits what serde can't convert in a type with fields.
+/// Generates the function that visits the parts of a request type that serde cannot convert.
 fn typed(type_name: &str, fields: &[Field]) -> TokenStream {
     let type_name = format_ident!("{type_name}");
     let visits = fields.iter().filter_map(|field| {

@@ -36,14 +36,16 @@ pub fn example(operation: &Operation, submission: &Submission) -> String {
     )
 }
 
-/// Generates the constructor call and the setters. `hidden` gets lines with the bytes of images.
+/// Generates the constructor call and the setter calls. Adds lines to `hidden` that define the
+/// base64 text of images.
 fn constructed(submission: &Submission, hidden: &mut Vec<String>) -> String {
     let Submission { type_name, fields, example, .. } = submission;
     let parameters = submission.path_parameters.iter();
     let mut arguments: Vec<_> =
         parameters.map(|parameter| format!("{:?}", parameter.example)).collect();
     for field in fields.iter().filter(|field| field.required) {
-        // An example without it is a fault that `cargo xtask check` finds.
+        // The example may lack a required field. This is a fault that only `cargo xtask check`
+        // reports.
         arguments.push(value_of(field, example.get(&field.name).unwrap_or(&Value::Null), hidden));
     }
     let mut code = format!("{type_name}::new({})", arguments.join(", "));
@@ -86,7 +88,7 @@ fn value_of(field: &Field, value: &Value, hidden: &mut Vec<String>) -> String {
     }
 }
 
-/// Whether a setter can infer the type of the value.
+/// Whether the type of the Rust expression for the value can be inferred.
 fn has_type(value: &Value) -> bool {
     match value {
         Value::Null => false,

@@ -1,5 +1,6 @@
-//! Adds code to the output of progenitor: constructors and setters for request types, conversions
-//! between typed and dynamic requests, enums, and the table of operations for everything dynamic.
+//! Generates the code that is added to the output of progenitor: constructors and setters of the
+//! request types, their conversions to and from `Request`, enums, readers of responses, and the
+//! table of operations for programs that build requests at run time.
 
 mod aliases;
 mod attributes;
@@ -26,7 +27,7 @@ use super::{
     types::Types,
 };
 
-/// Generates the items at the end of the file.
+/// Generates the items that are added at the end of the file.
 pub fn items(contract: &Contract, options: &Options) -> Result<Vec<syn::Item>, Faults> {
     let table = table::table(contract);
     let requests = contract.operations.iter().enumerate().filter_map(|(index, operation)| {
@@ -43,7 +44,7 @@ pub fn items(contract: &Contract, options: &Options) -> Result<Vec<syn::Item>, F
     })
 }
 
-/// Generates the items of the module `types`.
+/// Generates the items that are added to the module `types`.
 pub fn types(types: &Types, options: &Options) -> Result<Vec<syn::Item>, Faults> {
     let choices = types.choices.iter().map(|choice| choice::enum_of(choice, options));
     parse(quote!(#(#choices)*))

@@ -9,8 +9,8 @@ use super::{
     ident,
 };
 
-/// Returns the numbered image fields in order. There are none if a field has the name of the
-/// setter.
+/// Returns the numbered image fields in order. Returns none if the contract defines a field with
+/// the name of the setter, `references`.
 pub fn numbered(fields: &[Field]) -> Vec<&Field> {
     if fields.iter().any(|field| field.name == "references") {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! Constructors and setters of the request types.
+//! Generates the methods of the request types.
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
@@ -46,7 +46,7 @@ pub fn methods(operation: &Operation, submission: &Submission) -> TokenStream {
     }
 }
 
-/// The methods that are the same for every type.
+/// Generates the methods that are the same for every request type.
 fn common_methods() -> TokenStream {
     quote! {
         /// Validates the request like [`Request::validate`](crate::Request::validate), with its

@@ -1,7 +1,8 @@
-//! Generates the readers of response types, and what responses say about tasks.
+//! Generates the readers of response types, the enum of task statuses, and the validity of delivery
+//! URLs.
 //!
-//! A reader works field by field, so that a field with an unexpected type is kept and does not
-//! affect the others.
+//! A reader reads each field separately. If a field has an unexpected type, the reader keeps its
+//! value among the unknown fields, and the other fields are not affected.
 
 use std::collections::HashSet;
 
@@ -67,11 +68,12 @@ fn argument(segment: &syn::PathSegment) -> Option<&syn::Type> {
     }
 }
 
-/// Returns the name in JSON, if it differs from the name of the field.
+/// Returns the name of a field in JSON, if it differs from the name of the Rust field.
 fn renamed(field: &syn::Field) -> Option<String> {
     let mut renamed = None;
     for attribute in field.attrs.iter().filter(|attribute| attribute.path().is_ident("serde")) {
-        // Other arguments stop the parsing, but they come after `rename`.
+        // Parsing fails at the first argument with a value that this closure does not read. This
+        // does not matter, because such arguments come after `rename`.
         let _ = attribute.parse_nested_meta(|meta| {
             if meta.path.is_ident("rename") {
                 renamed = Some(meta.value()?.parse::<syn::LitStr>()?.value());
@@ -82,7 +84,7 @@ fn renamed(field: &syn::Field) -> Option<String> {
     renamed
 }
 
-/// Generates the enum of the statuses of tasks, and the validity of delivery URLs.
+/// Generates the enum of task statuses, and the validity of delivery URLs.
 pub fn facts(responses: &Responses, options: &Options) -> TokenStream {
     let Responses { statuses, status_description, delivery_validity, .. } = responses;
     let in_progress = format_ident!("{IN_PROGRESS}");

@@ -1,4 +1,4 @@
-//! Constructors and setters of a request type.
+//! Generates the constructor and the setters of a request type.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
@@ -11,8 +11,8 @@ use super::{
     ident, value_type,
 };
 
-/// Generates the constructor of a type, with its parameters and the values of the fields that they
-/// set.
+/// Generates the constructor of a request type. Its parameters are the path parameters and the
+/// required fields.
 pub fn constructor(
     documentation: &str,
     path_parameters: &[Ident],
@@ -54,7 +54,7 @@ pub fn setter(field: &Field) -> TokenStream {
     let documentation = words::documentation(field);
     let value = match (checked(field), &field.kind) {
         (Some(value), Kind::Json) => quote!(self.extra.checked(#key, #value)),
-        // The parameter may be `None`.
+        // The parameter may be `None`, which leaves the field out.
         (Some(value), _) => quote!(self.extra.checked(#key, #value).flatten()),
         (None, _) => quote!(Some(#name.into())),
     };
@@ -86,8 +86,8 @@ fn parameter(field: &Field) -> TokenStream {
     }
 }
 
-/// Returns the conversion of the parameter to a `Result`, if the field cannot represent every value
-/// of the parameter.
+/// Returns code that converts the parameter to a `Result`. Returns `None` if the field can
+/// represent every value of the parameter.
 fn checked(field: &Field) -> Option<TokenStream> {
     let name = ident(field);
     match &field.kind {

@@ -39,11 +39,12 @@ pub fn table(contract: &Contract) -> TokenStream {
     }
 }
 
-/// The fields of all operations. Most operations have the same ones.
+/// The constants for the fields of all operations. Most fields occur in several operations, which
+/// share a constant.
 #[derive(Default)]
 struct Shared {
     definitions: Vec<TokenStream>,
-    /// The constant of each definition.
+    /// The name of the constant, by the code of its definition.
     known: HashMap<String, Ident>,
 }
 
@@ -106,7 +107,7 @@ impl Shared {
         }
     }
 
-    /// Returns the constant of a field. Equal fields share one.
+    /// Returns the name of the constant for a field. Equal fields share a constant.
     fn field(&mut self, field: &Field) -> Ident {
         let definition = Self::definition(field);
         let text = definition.to_string();
@@ -119,7 +120,8 @@ impl Shared {
         name
     }
 
-    /// Returns a name for a constant: `PROMPT`, then `PROMPT_2` and so on.
+    /// Returns an unused name for a constant: `PROMPT`, or `PROMPT_2` if this name is taken, and so
+    /// on.
     fn unused(&self, name: &str) -> Ident {
         let name = name.to_uppercase();
         let numbered = (2..).map(|number| format_ident!("{name}_{number}"));
@@ -199,7 +201,7 @@ fn need(need: &Need) -> TokenStream {
     quote!(crate::Need { kind: #what, why: #why })
 }
 
-/// Generates the limits that are set, if any.
+/// Generates the limits of a field. Returns `None` if the field has no limits.
 fn bounds(limits: &Limits) -> Option<TokenStream> {
     fn set(name: &str, limit: Option<impl ToTokens>) -> Option<TokenStream> {
         let (name, limit) = (format_ident!("{name}"), limit?);
