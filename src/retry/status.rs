@@ -175,16 +175,17 @@ mod tests {
         }
     }
 
-    /// Parses a row of the table: its codes, and its other cells.
+    /// Parses a row of the table: its codes, and its other cells. Other tables have no codes.
     fn row_of_the_page(line: &str) -> Option<(Vec<RangeInclusive<u16>>, [String; 3])> {
         let mut cells = line.strip_prefix("| ")?.strip_suffix(" |")?.split(" | ");
         let codes = cells.next()?.strip_prefix('`')?.replace('`', "");
         let range = |codes: &str| {
             let (first, last) = codes.split_once(" to ").unwrap_or((codes, codes));
-            first.parse().unwrap()..=last.parse().unwrap()
+            Some(first.parse().ok()?..=last.parse().ok()?)
         };
+        let codes = codes.split(", ").map(range).collect::<Option<_>>()?;
         let cells: Vec<_> = cells.map(str::to_owned).collect();
-        Some((codes.split(", ").map(range).collect(), cells.try_into().unwrap()))
+        Some((codes, cells.try_into().unwrap()))
     }
 
     fn cells(meaning: &Meaning) -> [String; 3] {

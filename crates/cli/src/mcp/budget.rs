@@ -196,8 +196,7 @@ fn rounded(credits: f64) -> f64 {
     (credits * 1e4).round() / 1e4
 }
 
-/// Whether the response was lost. A submission in progress has the same state, but it holds the
-/// turn, so no other submission is decided about in the meantime.
+/// Whether there is no response, because it was lost, or because the submission is in flight.
 fn is_unknown(entry: &Entry) -> bool {
     *entry.record.state() == State::Unknown
 }
@@ -238,11 +237,15 @@ impl Today {
 
     /// Whether one of the submissions was or may have been billed, and nobody knows for how much.
     /// It counts as 0 credits, so there must not be a second one: the budget would no longer limit
-    /// anything.
+    /// anything. A submission in flight does not count yet: its server has the turn, so a call that
+    /// passes here is checked again after the response.
     fn has_unpriced(&self) -> bool {
         self.entries.iter().any(|entry| match entry.record.task() {
             Some(task) => task.cost().is_none(),
-            None => is_unknown(entry) && self.prices.highest(entry).is_none(),
+            None => {
+                let is_lost = is_unknown(entry) && !entry.is_in_use;
+                is_lost && self.prices.highest(entry).is_none()
+            }
         })
     }
 }

@@ -396,13 +396,13 @@ fn only_allowed_folders_are_read_and_written() {
 #[test]
 fn two_servers_make_one_picture() {
     let bench = Bench::ready_after(Duration::from_millis(300));
-    let paths: Vec<Value> = thread::scope(|scope| {
-        let agents: Vec<_> = (0..3)
-            .map(|_| scope.spawn(|| start(&bench, &[]).call("make", fox())["path"].clone()))
-            .collect();
+    let made: Vec<Value> = thread::scope(|scope| {
+        let agents: Vec<_> =
+            (0..3).map(|_| scope.spawn(|| start(&bench, &[]).call("make", fox()))).collect();
         agents.into_iter().map(|agent| agent.join().unwrap()).collect()
     });
-    assert!(paths[0].is_string() && paths.iter().all(|path| *path == paths[0]), "{paths:?}");
+    let path = &made[0]["path"];
+    assert!(path.is_string() && made.iter().all(|made| made["path"] == *path), "{made:#?}");
     assert_eq!(bench.place.files().len(), 1);
     assert_paid(&bench, 1);
 }
