@@ -64,8 +64,3 @@ pub mod transport {}
 
 #[doc = include_str!("observe.md")]
 pub mod observe {}
-
-/// The program of the README is tested with the guides.
-#[cfg(doctest)]
-#[doc = include_str!("../../README.md")]
-mod readme {}
