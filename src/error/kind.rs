@@ -61,8 +61,8 @@ pub enum ErrorKind {
     /// The deadline passed. A task that was already submitted continues; wait for it again.
     Deadline,
     /// The delivery URL has expired: the delivery host refused a URL that a poll had returned ten
-    /// minutes or more after the task was first seen as `Ready`. The interface has no operation that
-    /// returns the picture later: ask the people of the service.
+    /// minutes or more after the task was first seen as `Ready`. The interface has no operation
+    /// that returns the picture later: ask the people of the service.
     Expired,
     /// The picture could not be downloaded completely, or the delivery host refused the URL. The
     /// task is still `Ready`: wait for it again, and download the picture while the delivery URL is
