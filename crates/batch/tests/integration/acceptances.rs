@@ -42,7 +42,8 @@ pub fn tests() -> Vec<Trial> {
         sqlite(an_ordinary_run_leaves_no_open_record),
         sqlite(what_only_the_log_has_was_not_sent_unless_it_says_so),
         sqlite(a_lost_response_is_unknown_if_the_ledger_loses_it),
-        sqlite(a_lost_job_that_is_added_after_the_output_was_adopted_is_not_submitted),
+        sqlite(a_lost_job_that_is_added_after_the_output_was_adopted_is_unknown),
+        sqlite(paid_jobs_that_are_added_after_the_output_was_adopted_continue),
         sqlite(what_only_the_log_knows_to_be_unbilled_is_queued_again),
         sqlite(what_a_removed_write_ahead_log_contained_is_named),
         sqlite(what_a_person_found_is_named_if_the_ledger_loses_it),
@@ -146,7 +147,7 @@ async fn a_lost_response_is_unknown_if_the_ledger_loses_it() {
 }
 
 /// The document adds the jobs first.
-async fn a_lost_job_that_is_added_after_the_output_was_adopted_is_not_submitted() {
+async fn a_lost_job_that_is_added_after_the_output_was_adopted_is_unknown() {
     let fixture = Fixture::new(Backend::Sqlite).await;
     closed(&fixture, fixture.ledger().await).await;
     let file = fs::read(fixture.ledger_name()).unwrap();
@@ -158,9 +159,35 @@ async fn a_lost_job_that_is_added_after_the_output_was_adopted_is_not_submitted(
     let ledger = fixture.ledger().await;
     ledger.adopt_output(fixture.output()).await.unwrap();
     fixture.batch(&ledger).jobs(fox()).run().await.unwrap();
-    let fox = ledger.jobs().get("fox").await.unwrap().unwrap();
-    assert_eq!((fox.state, fixture.accepted()), (JobState::Failed, 1));
-    assert!(fox.reason.unwrap().contains("has a submission with the key `fox`"));
+    assert_eq!((state(&ledger, "fox").await, fixture.accepted()), (JobState::Unknown, 1));
+    let task = fixture.simulator.tasks()[0].id.clone();
+    let mut batch = fixture.batch(&ledger);
+    batch.resolve_with_task("fox", &task).await.unwrap();
+    assert_eq!(batch.run().await.unwrap().count(JobState::Saved), 1);
+    assert_eq!(fixture.accepted(), 1);
+}
+
+async fn paid_jobs_that_are_added_after_the_output_was_adopted_continue() {
+    let fixture = Fixture::new(Backend::Sqlite).await;
+    let ledger = without_write_ahead_log(&fixture).await;
+    assert!(ledger.adopt_output(fixture.output()).await.unwrap().is_empty());
+    let mut new = jobs(4);
+    new[2] = job("2", "another fox");
+    let error = ledger.jobs().add(new).await.unwrap_err();
+    assert!(error.to_string().starts_with("`2` is the key of a submission"), "{error}");
+    ledger.jobs().add(jobs(4)).await.unwrap();
+    let states = async || {
+        let jobs = ledger.jobs().all().await.unwrap();
+        jobs.into_iter().map(|job| job.state).collect::<Vec<_>>()
+    };
+    use JobState::{Queued, Saved, Submitted};
+    assert_eq!(states().await, [Submitted, Submitted, Submitted, Queued]);
+    // Two of the pictures are still there.
+    ledger.adopt_output(fixture.output()).await.unwrap();
+    assert_eq!(states().await, [Saved, Submitted, Saved, Queued]);
+    assert_eq!(fixture.batch(&ledger).run().await.unwrap().count(Saved), 4);
+    assert_eq!(fixture.accepted(), 4);
+    assert_equal(ledger.reports().spending().await.unwrap()[0].credits, fixture.charged());
 }
 
 async fn what_only_the_log_knows_to_be_unbilled_is_queued_again() {

@@ -13,7 +13,11 @@ use imagekiln_label::pixels;
 use super::Jobs;
 use crate::{
     Error, ErrorKind, Job,
-    ledger::database::{Database, Value, is_taken},
+    ledger::{
+        database::{Database, Value, is_taken},
+        records::SubmissionRow,
+        submissions::acceptances::{self, is_kept_for},
+    },
     random,
 };
 
@@ -194,7 +198,7 @@ fn publish(database: &mut Database, addition: i64, is_large: bool) -> Result<(),
     if is_large {
         database.lock_additions()?;
     }
-    check(database, addition)?;
+    let lost = check(database, addition)?;
     let (now, number) = (database.later()?, database.next_number());
     // If another process adds the same jobs at the same time, the statement waits for its commit.
     let publish = format!(
@@ -206,13 +210,15 @@ fn publish(database: &mut Database, addition: i64, is_large: bool) -> Result<(),
          WHERE TRUE ORDER BY position ON CONFLICT (name) DO NOTHING"
     );
     database.execute(&publish, [addition.into(), now.into()])?;
+    lost.into_iter().try_for_each(|lost| acceptances::give(database, lost))?;
     check(database, addition)?;
     database.execute(REMOVE, [addition.into(), (now - ABANDONED).into()])?;
     Ok(())
 }
 
-/// Fails if a staged job conflicts with a job of the ledger.
-fn check(database: &mut Database, addition: i64) -> Result<(), Error> {
+/// Fails if a staged job conflicts with a job of the ledger. Returns the lost submissions whose
+/// jobs are staged.
+fn check(database: &mut Database, addition: i64) -> Result<Vec<SubmissionRow>, Error> {
     const SAME_NAMES: &str = "SELECT s.name, s.target, s.request, j.target, j.request,
             CAST(CASE WHEN COALESCE(j.group_name, '') = COALESCE(s.group_name, '') THEN 1 ELSE 0 END
                 AS BIGINT)
@@ -235,14 +241,21 @@ fn check(database: &mut Database, addition: i64) -> Result<(), Error> {
     }
     // The submission of an archived job has no job, but the name as its key. The query below
     // compares such jobs.
-    const KEYS: &str = "SELECT s.name FROM staged_jobs s JOIN submissions k ON k.key_name = s.name
-        WHERE s.addition = $1 AND k.job IS NULL AND k.state <> 'withdrawn'
+    const KEYS: &str = "SELECT s.name, s.request_sha256, k.id, k.state
+        FROM staged_jobs s JOIN submissions k ON k.key_name = s.name
+        WHERE s.addition = $1 AND k.job IS NULL
             AND NOT EXISTS (SELECT 1 FROM archived_jobs a WHERE a.name = s.name)
-        ORDER BY s.position LIMIT 1";
-    if let Some((name,)) = database.row::<(String,)>(KEYS, [addition.into()])? {
-        let message =
-            format!("`{name}` is the key of a submission without a job; give the job another name");
-        return Err(Error::new(ErrorKind::Job, message));
+        ORDER BY s.position";
+    let mut lost = Vec::new();
+    for (name, digest, id, state) in
+        database.rows::<(String, String, i64, String)>(KEYS, [addition.into()])?
+    {
+        let known = SubmissionRow::find_one(database, "s.id = $1", id)?;
+        match known.filter(|known| is_kept_for(known, &digest)) {
+            Some(known) => lost.push(known),
+            None if state == "withdrawn" => {}
+            None => return Err(is_key(&name)),
+        }
     }
     type Pair = (String, String, String, String, String, i64);
     for (name, target, request, known_target, known_request, is_same_group) in
@@ -255,8 +268,14 @@ fn check(database: &mut Database, addition: i64) -> Result<(), Error> {
     }
     match database.row::<(String,)>(ARCHIVED, [addition.into()])? {
         Some((name,)) => Err(is_different(&name)),
-        None => Ok(()),
+        None => Ok(lost),
     }
+}
+
+fn is_key(name: &str) -> Error {
+    let message =
+        format!("`{name}` is the key of a submission without a job; give the job another name");
+    Error::new(ErrorKind::Job, message)
 }
 
 /// Whether both texts are the same request. The order of their fields may differ.

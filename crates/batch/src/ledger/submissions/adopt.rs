@@ -29,13 +29,15 @@ impl Ledger {
     /// Reads the descriptions beside the pictures of the output, which is a directory or a URL as
     /// for [`Batch::save_to`](crate::Batch::save_to). A job that is [`Queued`](JobState::Queued) or
     /// [`Unknown`](JobState::Unknown) becomes [`Saved`](JobState::Saved) if a description has its
-    /// name and its request, and the picture is unchanged. Add the jobs to the ledger before you
-    /// call this method. Returns the jobs that became saved.
+    /// name and its request, and the picture is unchanged, and so does a
+    /// [`Submitted`](JobState::Submitted) job whose task is that of the picture. Add the jobs to the
+    /// ledger before you call this method, or call it again afterwards. Returns the jobs that became
+    /// saved.
     ///
     /// If the ledger has lost submissions that its acceptance log knows, their jobs are also
     /// returned: they become [`Submitted`](JobState::Submitted) if the log has the task, and
-    /// otherwise [`Unknown`](JobState::Unknown). If the ledger does not contain a job with the same
-    /// name and request, the task only counts for the budgets.
+    /// otherwise [`Unknown`](JobState::Unknown). A job with the same name and request that is added
+    /// later gets the submission, too. Until then, the task only counts for the budgets.
     ///
     /// This method cannot find tasks that another ledger has paid for and whose pictures are not
     /// saved yet: the next run pays for their jobs again.
@@ -84,18 +86,20 @@ fn adopt(
 ) -> Result<Option<JobStatus>, Error> {
     let Description { job, task_id, credits, .. } = description;
     let name = job.as_deref().unwrap_or_default();
-    let find = "SELECT id, submission, group_name FROM jobs
-        WHERE name = $1 AND state IN ('queued', 'unknown')
+    let find = "SELECT id, submission, group_name, state FROM jobs
+        WHERE name = $1 AND state IN ('queued', 'unknown', 'submitted')
         AND NOT EXISTS (SELECT 1 FROM jobs WHERE LOWER(location) = LOWER($2))";
     let values = [name.into(), (&picture.location).into()];
-    type Found = (i64, Option<i64>, Option<String>);
-    let Some((job, submission, group)) = database.row::<Found>(find, values)? else {
+    type Found = (i64, Option<i64>, Option<String>, String);
+    let Some((job, submission, group, state)) = database.row::<Found>(find, values)? else {
         return Ok(None);
     };
-    if has_task(database, task_id, operation)? {
+    let known = SubmissionRow::find_one(database, "s.id = $1", submission)?;
+    let own = known.as_ref().and_then(|known| known.record.task());
+    let is_own = own.is_some_and(|own| own.id() == task_id);
+    if !is_own && (state == "submitted" || has_task(database, task_id, operation)?) {
         return Ok(None);
     }
-    let known = SubmissionRow::find_one(database, "s.id = $1", submission)?;
     let mut submission = match known {
         Some(known) => known,
         None => {
