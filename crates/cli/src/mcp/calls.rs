@@ -28,6 +28,7 @@ use super::{
 use crate::{
     args::output::{FORMAT, with_ending},
     failure::Failure,
+    files::target::Target,
     history::{self, Entry, numbered, request::digest_of},
     making::{
         costs,
@@ -36,7 +37,7 @@ use crate::{
     models::{self, PROMPT},
     text::{sanitize::one_line, times::now},
 };
-use imagekiln::{FieldKind, Operation, journal::Key};
+use imagekiln::{FieldKind, Operation, Request, journal::Key};
 
 /// How often a client is told that a call is still in progress.
 const BETWEEN_NOTES: Duration = Duration::from_secs(5);
@@ -88,33 +89,52 @@ async fn make(
     let asked = keys::Call::new(scope, &request, (files, &urls))?;
     let when = (server.rules.same_for, now());
     asked.check_attempt(client, attempt, when).await?;
-    let known = asked.known(client, attempt, when).await?;
-    let earlier = match &known.record {
-        Some(record) => entry_of(&server.context, record.intent().id())?,
-        None => None,
+    let known = async || {
+        let known = asked.known(client, attempt, when).await?;
+        let entry = match &known.record {
+            Some(record) => entry_of(&server.context, record.intent().id())?,
+            None => None,
+        };
+        Ok::<_, Failure>((known.key, entry))
     };
-    let paid_now = earlier.is_none();
-    let phases = match &earlier {
-        Some(entry) if has_work(entry) => server.resume(entry),
-        Some(entry) => {
-            return Ok(results::of_entry(server, entry, None, Some(false)).await.into());
-        }
-        None => {
-            let key = Key::new(&known.key);
-            // The extension of the file sets the format, after the key was computed: it does not
-            // make this another picture.
-            let has_format = request.has_field(FORMAT);
-            let request = if has_format { request } else { with_ending(request, &target) };
-            let planned = plan::keyed(&server.context, request, target, key)?;
-            planned.target.check(false, &server.context.process().stdout)?;
-            let allowed = match within_budget(server, &planned, answers, context).await? {
-                Ok(allowed) => allowed,
-                Err(asking) => return Ok(asking),
-            };
-            server.make(&known.key, planned, allowed)
-        }
+    let (key, earlier) = known().await?;
+    let entry = match earlier {
+        Some(entry) => entry,
+        None => match planned(server, (request, target), &key, answers, context).await {
+            Ok(Ok((planned, allowed))) => {
+                let phases = server.make(&key, planned, allowed);
+                return result_of(server, phases, context, Some(true)).await;
+            }
+            Ok(Err(asking)) => return Ok(asking),
+            // Another server may have submitted the same call since: then the budget and the file
+            // are used up by the picture that this call asks for.
+            Err(refused) => known().await?.1.ok_or(refused)?,
+        },
     };
-    result_of(server, phases, context, Some(paid_now)).await
+    if has_work(&entry) {
+        return result_of(server, server.resume(&entry), context, Some(false)).await;
+    }
+    Ok(results::of_entry(server, &entry, None, Some(false)).await.into())
+}
+
+/// Plans a picture that no call has asked for before, and checks its target and the budget. Returns
+/// the number of credits that the person allows for the picture, or the result with which the
+/// client asks the person.
+async fn planned(
+    server: &Server,
+    (request, target): (Request, Target),
+    key: &str,
+    answers: Option<InputResponses>,
+    context: &RequestContext<RoleServer>,
+) -> Result<Result<(Planned, Option<f64>), CallToolResponse>, Failure> {
+    // The extension of the file sets the format, after the key was computed: it does not make this
+    // another picture.
+    let has_format = request.has_field(FORMAT);
+    let request = if has_format { request } else { with_ending(request, &target) };
+    let planned = plan::keyed(&server.context, request, target, Key::new(key))?;
+    planned.target.check(false, &server.context.process().stdout)?;
+    let allowed = within_budget(server, &planned, answers, context).await?;
+    Ok(allowed.map(|allowed| (planned, allowed)))
 }
 
 /// Checks the budget. If the picture costs more than is left, asks the person. Returns the number

@@ -395,14 +395,19 @@ fn only_allowed_folders_are_read_and_written() {
 
 #[test]
 fn two_servers_make_one_picture() {
-    let bench = Bench::ready_after(Duration::from_millis(300));
-    let made: Vec<Value> = thread::scope(|scope| {
-        let agents: Vec<_> =
-            (0..3).map(|_| scope.spawn(|| start(&bench, &[]).call("make", fox()))).collect();
-        agents.into_iter().map(|agent| agent.join().unwrap()).collect()
-    });
-    let path = &made[0]["path"];
-    assert!(path.is_string() && made.iter().all(|made| made["path"] == *path), "{made:#?}");
-    assert_eq!(bench.place.files().len(), 1);
-    assert_paid(&bench, 1);
+    // Without a price, and with one that makes the budget just enough.
+    for prices in ["", "prices = [\"gen-2-pro=3\"]"] {
+        let bench = Bench::ready_after(Duration::from_millis(300));
+        bench.place.configure(prices);
+        let options = ["--budget-per-day", "3"];
+        let made: Vec<Value> = thread::scope(|scope| {
+            let make = || start(&bench, &options).call("make", fox());
+            let agents: Vec<_> = (0..3).map(|_| scope.spawn(make)).collect();
+            agents.into_iter().map(|agent| agent.join().unwrap()).collect()
+        });
+        let path = &made[0]["path"];
+        assert!(path.is_string() && made.iter().all(|made| made["path"] == *path), "{made:#?}");
+        assert_eq!(bench.place.files().len(), 1);
+        assert_paid(&bench, 1);
+    }
 }
