@@ -22,27 +22,36 @@ pub fn variant(value: &str) -> String {
     if name.starts_with(|c: char| c.is_ascii_digit()) { format!("V{name}") } else { name }
 }
 
-/// Reads the values of the `enum` in `schema`. Every value must have a distinct variant name.
+/// Reads texts, each of which must have a variant name of its own that is not `reserved`.
+pub fn read_texts<'a>(
+    elements: impl IntoIterator<Item = &'a DocumentNode<'a>>,
+    reserved: &str,
+) -> Result<Vec<String>, Faults> {
+    let mut texts = Vec::new();
+    let mut variants = vec![reserved.to_owned()];
+    for element in elements {
+        let text = element.string()?;
+        let name = variant(text);
+        if !is_camel_case(&name) || variants.contains(&name) {
+            return Err(element.fault(format!(
+                "the value `{text}` cannot be an enum variant: `{name}` is not a name or is \
+                 already used"
+            )));
+        }
+        variants.push(name);
+        texts.push(text.to_owned());
+    }
+    Ok(texts)
+}
+
+/// Reads the values of the `enum` in `schema`.
 ///
 /// In OpenAPI 3.0, the list must contain null if the schema is nullable. Null is not returned as a
 /// value.
 pub fn read_values(schema: &DocumentNode) -> Result<Vec<String>, Faults> {
     let list = schema.need("enum")?;
-    let mut values = Vec::new();
-    let mut variants = vec![UNKNOWN.to_owned()];
     let elements = list.distinct_elements()?;
-    for element in elements.iter().filter(|element| !element.value.is_null()) {
-        let value = element.string()?;
-        let name = variant(value);
-        if !is_camel_case(&name) || variants.contains(&name) {
-            return Err(element.fault(format!(
-                "the value `{value}` cannot be an enum variant: `{name}` is not a name or is \
-                 already used"
-            )));
-        }
-        variants.push(name);
-        values.push(value.to_owned());
-    }
+    let values = read_texts(elements.iter().filter(|element| !element.value.is_null()), UNKNOWN)?;
     if schema.flag("nullable")? != (elements.len() > values.len()) {
         return Err(list.fault("null must be in the list exactly if the schema is nullable"));
     }

@@ -29,7 +29,7 @@ use serde_json::Value;
 
 #[allow(unused_imports, reason = "for `cargo xtask`")]
 pub use self::{
-    choice::variant,
+    choice::read_texts,
     contract::{Operation, Submission, read_operation},
     document::{DocumentNode, METHODS, joined},
     faults::{Faults, all},

@@ -22,7 +22,7 @@ mod generator;
 
 use self::generator::{
     Encodings, Field, IN_PROGRESS, Kind, Need, Operation, STATUS, Submission, TAKEN, What, all,
-    all_responses, is_camel_case, is_field_name, member_name, ratio, read_operation, variant,
+    all_responses, is_camel_case, is_field_name, member_name, ratio, read_operation, read_texts,
 };
 pub use self::{
     generator::{DocumentNode, Faults, METHODS, capitalized, joined},

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::{
-    DocumentNode, Faults, IN_PROGRESS, STATUS, all, all_responses, is_camel_case, known, variant,
+    DocumentNode, Faults, IN_PROGRESS, STATUS, all, all_responses, is_camel_case, known, read_texts,
 };
 
 /// The schemas of the responses.
@@ -153,19 +153,7 @@ fn check_statuses(name: &str, place: &DocumentNode) -> Result<(), Faults> {
             return Err(element.fault("this status is not in `x-extensible-enum`"));
         }
     }
-    let mut names = vec![IN_PROGRESS.to_owned()];
-    for element in listed.elements()? {
-        let status = element.string()?;
-        let name = variant(status);
-        if !is_camel_case(&name) || names.contains(&name) {
-            return Err(element.fault(format!(
-                "the status `{status}` cannot be an enum variant: `{name}` is not a name or is \
-                 already used"
-            )));
-        }
-        names.push(name);
-    }
-    Ok(())
+    read_texts(&listed.elements()?, IN_PROGRESS).map(drop)
 }
 
 /// The names in `required`.
