@@ -50,13 +50,13 @@
 //! |---|---|---|
 //! | generate a picture | [`Client::submit`], [`Task::wait`], [`Picture::save`] | [generate](guide::generate) |
 //! | edit a picture with reference images | `references`, [`ImageInput`] | [edit](guide::edit) |
-//! | fill a masked area, erase, expand | [`types::GenPro10Fill`], [`types::GenToolsEraseV1`], [`types::GenPro10Expand`] | [inpaint](guide::inpaint) |
+//! | fill a masked area, erase, expand | [`types::GenPro10Fill`], [`types::GenToolsEraseV1`] | [inpaint](guide::inpaint) |
 //! | handle errors, and know what was billed | [`Error::billing`], [`ErrorKind`] | [money](guide::money) |
 //! | pay for a picture once, even after a crash | [`Client::submit_once`], [`journal`] | [once](guide::once) |
 //! | make a hundred pictures, a few at a time | [`ClientBuilder::max_active`] | [many](guide::many) |
-//! | make thousands, with limits per user, on several machines | the crate [imagekiln-batch](https://docs.rs/imagekiln-batch) | |
+//! | make thousands, with limits per user, on several machines | the crate [imagekiln-batch] | |
 //! | receive webhooks | `webhook` (features `axum`, `webhook`) | [webhooks](guide::webhooks) |
-//! | test a program without a key | the crate [imagekiln-simulator](https://docs.rs/imagekiln-simulator) | [testing](guide::testing) |
+//! | test a program without a key | the crate [imagekiln-simulator] | [testing](guide::testing) |
 //! | set up proxies, headers, deadlines, TLS | [`ClientBuilder`], [`middleware`] | [transport](guide::transport) |
 //! | log and record what the service returns | [`recording`] | [transport](guide::transport#logs) |
 //! | export traces and metrics | feature `metrics` | [observe](guide::observe) |
@@ -102,6 +102,9 @@
 //!
 //! Without `rustls` and `native-tls`, only `http://` addresses work, unless
 //! [`ClientBuilder::http_client`] sets up TLS.
+//!
+//! [imagekiln-batch]: https://docs.rs/imagekiln-batch
+//! [imagekiln-simulator]: https://docs.rs/imagekiln-simulator
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing))]

@@ -84,7 +84,7 @@ impl Scene {
         match subject.shape.zone {
             _ if subject.place != Place::Ground => false,
             Zone::Bust => true,
-            // With others, people stand behind the lower edge of their shape.
+            // Half a person is cropped only if nothing else is in the picture.
             Zone::Half => self.standing().count() == 1 && subject.count == 1,
             _ => false,
         }
@@ -225,7 +225,7 @@ impl Scene {
     pub(super) fn settle(&mut self) {
         self.dress();
         for subject in &mut self.subjects {
-            // A large face stands nowhere.
+            // A large face cannot be placed, so a person takes its place.
             if subject.shape.zone == Zone::Bust
                 && subject.place != Place::Ground
                 && let Some(person) = Shape::named("person")
