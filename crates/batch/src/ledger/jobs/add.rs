@@ -15,8 +15,10 @@ use crate::{
     Error, ErrorKind, Job,
     ledger::{
         database::{Database, Value, is_taken},
-        records::SubmissionRow,
-        submissions::acceptances::{self, is_kept_for},
+        records::{
+            SubmissionRow,
+            lost::{give, is_kept_for},
+        },
     },
     random,
 };
@@ -210,7 +212,7 @@ fn publish(database: &mut Database, addition: i64, is_large: bool) -> Result<(),
          WHERE TRUE ORDER BY position ON CONFLICT (name) DO NOTHING"
     );
     database.execute(&publish, [addition.into(), now.into()])?;
-    lost.into_iter().try_for_each(|lost| acceptances::give(database, lost))?;
+    lost.into_iter().try_for_each(|lost| give(database, lost))?;
     check(database, addition)?;
     database.execute(REMOVE, [addition.into(), (now - ABANDONED).into()])?;
     Ok(())

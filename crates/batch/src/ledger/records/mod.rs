@@ -1,6 +1,7 @@
 //! The submissions of a ledger, and their records.
 
 pub(super) mod advance;
+pub(super) mod lost;
 
 use imagekiln::{
     Operation, find_operation,

@@ -29,9 +29,9 @@ impl Ledger {
     /// Reads the descriptions beside the pictures of the output, which is a directory or a URL as
     /// for [`Batch::save_to`](crate::Batch::save_to). A job that is [`Queued`](JobState::Queued) or
     /// [`Unknown`](JobState::Unknown) becomes [`Saved`](JobState::Saved) if a description has its
-    /// name and its request, and the picture is unchanged, and so does a
-    /// [`Submitted`](JobState::Submitted) job whose task is that of the picture. Add the jobs to the
-    /// ledger before you call this method, or call it again afterwards. Returns the jobs that became
+    /// name and its request, and the picture is unchanged. A [`Submitted`](JobState::Submitted) job
+    /// becomes saved if, in addition, its task is that of the picture. Add the jobs to the ledger
+    /// before you call this method, or call it again afterwards. Returns the jobs that became
     /// saved.
     ///
     /// If the ledger has lost submissions that its acceptance log knows, their jobs are also

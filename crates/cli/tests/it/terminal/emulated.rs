@@ -160,9 +160,11 @@ impl Terminal {
         joined(rows.collect())
     }
 
-    /// Like [`screen`](Self::screen), but rows that continue the one above are joined to it.
+    /// Like [`screen`](Self::screen), but rows that continue the one above are joined to it, and
+    /// without `^C`. The terminal shows `^C` after it has sent the signal, so the program may have
+    /// removed its last lines already.
     pub fn text(&self) -> String {
-        joined(self.emulator.screen().text())
+        joined(self.emulator.screen().text()).replace("^C", "")
     }
 
     /// The colours and the weight of the first occurrence of this text on the terminal.
