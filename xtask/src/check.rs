@@ -137,6 +137,7 @@ mod tests {
             "crates/batch/README.md",
             "crates/cli/README.md",
             "crates/label/README.md",
+            "crates/painter/README.md",
             "crates/simulator/README.md",
         ] {
             let text = repository::read(page).unwrap();

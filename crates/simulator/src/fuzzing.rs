@@ -5,11 +5,11 @@
 use std::ops::Range;
 
 use axum::http::{HeaderMap, HeaderValue, header};
+use imagekiln_painter::{images, video};
 
 use crate::{
     http::response::Part,
     journal::{Journal, RequestPattern},
-    media::{images, video},
     request::validation::check_limits,
 };
 

@@ -15,7 +15,6 @@ mod faults;
 pub mod fuzzing;
 mod http;
 mod journal;
-mod media;
 mod request;
 mod runtime;
 mod simulator;

@@ -2,11 +2,11 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
+use imagekiln_painter::{images::Image, paint::PictureLimits};
 use serde::{Deserialize, Serialize};
 
 use crate::{
     faults::FaultState,
-    media::{images::Image, paint::PictureLimits},
     runtime::{
         clock::{Clock, Shift},
         workers::{JobSize, Panicked},

@@ -7,12 +7,13 @@ use anyhow::{Context, Result};
 use crate::{process, repository};
 
 /// The folders whose files make up the crates. The others hold tests, benchmarks and examples.
-pub const CRATES: [&str; 10] = [
+pub const CRATES: [&str; 11] = [
     "src",
     "build",
     "crates/label/src",
     "crates/batch/src",
     "crates/cli/src",
+    "crates/painter/src",
     "crates/simulator/src",
     "xtask/src",
     "tools/conformance/src",

@@ -2,10 +2,11 @@
 
 use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
+use imagekiln_painter::paint::integer;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use super::credits::Credits;
-use crate::values::{formats, log::NumberedLog};
+use crate::values::log::NumberedLog;
 
 /// The maximum number of entries to keep. Dropping the oldest does not change the balances.
 const MAX_KEPT: usize = 10_000;
@@ -93,7 +94,7 @@ pub(crate) struct Ledger {
 /// A balance in hundredths of a credit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-struct Balance(#[serde(with = "formats::integer")] i128);
+struct Balance(#[serde(with = "integer")] i128);
 
 impl Ledger {
     /// Moves credits. Fails and moves nothing if the balance of an account other than

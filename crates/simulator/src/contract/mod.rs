@@ -23,7 +23,7 @@ pub(crate) use self::fields::{AspectRatio, Field, Fields};
 use self::paths::Template;
 pub(crate) use self::paths::{neutral_path, prefixed_path};
 pub use self::schema::Schema;
-pub(crate) use self::submission::{Need, OperationKind, Submission};
+pub(crate) use self::submission::{Need, Submission};
 
 use crate::{error::StartError, values::names};
 

@@ -2,38 +2,11 @@
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use imagekiln_painter::paint::OperationKind;
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::{check, fields::Fields, schema::Schema};
-
-/// What an operation makes, and from which images.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum OperationKind {
-    /// Paints a new picture: from text, from references, or from an image prompt.
-    Create,
-    /// Paints where a mask is white.
-    Fill,
-    /// Extends the sides of an image.
-    Expand,
-    /// Paints by the depth of a control image.
-    Depth,
-    /// Paints by the edges of a control image.
-    Canny,
-    /// Sharpens an image.
-    Deblur,
-    /// Removes what a mask covers.
-    Erase,
-    /// Shows a person with garments.
-    TryOn,
-    /// Places an image in a larger picture.
-    Outpaint,
-    /// Makes a video.
-    Video,
-    /// Trains a finetune.
-    Finetune,
-}
 
 /// What a strict request needs, although the schema does not require it.
 #[derive(Deserialize)]

@@ -8,6 +8,7 @@ use axum::{
     response::Response,
 };
 use futures_util::stream;
+use imagekiln_painter::paint::{self, Picture};
 use tracing::debug;
 
 use super::{Rejection, parameter};
@@ -15,7 +16,6 @@ use crate::{
     faults::{AppliedFaults, FaultPlace, RequestedFaults, cut_short},
     http::{response::Part, signed_url::EXPIRED},
     journal::RequestRecord,
-    media::paint::{self, Picture},
     runtime::workers::JobSize,
     state::{AppState, Records},
     tasks::{outcome::Outcome, timeline::HappeningKind},

@@ -3,15 +3,16 @@
 
 use std::ops::RangeInclusive;
 
+use imagekiln_painter::{
+    images::{self, Image, Input},
+    paint::OperationKind,
+    video,
+};
 use serde_json::{Map, Value, json};
 
 use crate::{
     billing::accounts::MAX_FINETUNE_NAME,
-    contract::{self, MAX_VIOLATIONS, Need, OperationKind, Submission, Violation},
-    media::{
-        images::{self, Image, Input},
-        video,
-    },
+    contract::{self, MAX_VIOLATIONS, Need, Submission, Violation},
     values::{names, texts},
 };
 

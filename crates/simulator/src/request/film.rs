@@ -2,6 +2,11 @@
 //! these fields open, so their names are the simulator's own; the limits are the interface's.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
+use imagekiln_painter::{
+    images::{Image, Input, host},
+    paint::CLIP,
+    video::{self, DEFAULT_DURATION, DURATIONS, VideoSpec},
+};
 use serde_json::{Value, json};
 
 use super::{
@@ -10,11 +15,6 @@ use super::{
 };
 use crate::{
     contract::{self, Step, Violation},
-    media::{
-        images::{Image, Input, host},
-        paint::CLIP,
-        video::{self, DEFAULT_DURATION, DURATIONS, VideoSpec},
-    },
     values::texts,
 };
 
@@ -82,7 +82,7 @@ impl Material {
         inputs: &[Input],
         size: (u32, u32),
     ) -> Result<(VideoSpec, Vec<Option<f32>>), Vec<Violation>> {
-        let spec = VideoSpec::read(body, size, self.duration)?;
+        let spec = spec(body, size, self.duration)?;
         let times = match (self.clip, body[KEYFRAMES].as_array()) {
             (Some(clip), _) => clip.into_iter().map(Some).collect(),
             (None, None) => unlisted(body, inputs, spec.duration)?,
@@ -90,6 +90,18 @@ impl Material {
         };
         Ok((spec, times))
     }
+}
+
+/// The settings of a video, from a body whose fields are valid.
+fn spec(body: &Value, size: (u32, u32), duration: u32) -> Result<VideoSpec, Vec<Violation>> {
+    VideoSpec::check_size(size)
+        .map_err(|problem| vec![Violation::value(vec!["body".into()], problem)])?;
+    let field =
+        |name| contract::integer_field(body, name).and_then(|number| number.try_into().ok());
+    Ok(VideoSpec {
+        duration: field("duration").unwrap_or(duration),
+        fps: field("fps").unwrap_or(video::DEFAULT_RATE),
+    })
 }
 
 /// The times of images in other fields, which are distributed evenly.

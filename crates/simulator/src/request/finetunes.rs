@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use imagekiln_painter::paint::OperationKind;
+
 use crate::{
     billing::accounts::{Accounts, ProjectRef, is_finetune_name},
-    contract::{OperationKind, Submission, Violation},
+    contract::{Submission, Violation},
 };
 
 const USED: &str = "finetune_id";

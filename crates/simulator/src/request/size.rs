@@ -1,14 +1,14 @@
 //! The size of the picture that a request asks for.
 
+use imagekiln_painter::{
+    images::{Image, Inline, Input},
+    paint::{OperationKind, person},
+};
 use serde_json::{Value, json};
 
 use crate::{
     config::Config,
-    contract::{self, AspectRatio, OperationKind, Submission, Violation},
-    media::{
-        images::{Image, Inline, Input},
-        paint::person,
-    },
+    contract::{self, AspectRatio, Submission, Violation},
 };
 
 /// The default, if neither the request nor an image determines the size.

@@ -2,6 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use imagekiln_painter::{
+    images::Input,
+    paint::{FinetuneTint, Format, Guidance, MAX_NAME, Picture, Settings},
+};
 use serde_json::{Value, json};
 
 use super::{fields, finetunes::Trains, validation::Checked};
@@ -9,10 +13,6 @@ use crate::{
     config::{Config, OutputFormat},
     contract::{self, Fields, Submission},
     faults::RequestedFaults,
-    media::{
-        images::Input,
-        paint::{Format, Picture, Settings},
-    },
     tasks::{
         logged_request::{LoggedRequest, redact},
         outcome::{Directives, Outcome},
@@ -63,7 +63,7 @@ impl ValidRequest {
             prompt: text("prompt").unwrap_or_default().into(),
             seed: seed.unwrap_or_default(),
             format: format(config, operation, &submission.fields, &body),
-            settings: Settings::read(&submission.fields, &body),
+            settings: settings(&submission.fields, &body),
             size,
             inputs,
             moments: Vec::new(),
@@ -92,6 +92,53 @@ fn format(config: &Config, operation: &str, fields: &Fields, body: &Value) -> Fo
         .or_else(configured)
         .or_else(|| named(fields.value(body, "output_format")))
         .unwrap_or(Format::Jpeg)
+}
+
+/// The strength of an image prompt if the operation has no field for it.
+const IMAGE_PROMPT_STRENGTH: f32 = 0.5;
+
+/// The neutral guidance, if the contract has no default.
+const NEUTRAL_GUIDANCE: f32 = 3.0;
+
+/// Reads a validated body. Open fields with a value of another type count as absent.
+fn settings(fields: &Fields, body: &Value) -> Settings {
+    let number = |name: &str| {
+        let number = fields.value(body, name).and_then(Value::as_f64)? as f32;
+        Some(number.clamp(f32::MIN, f32::MAX))
+    };
+    let text = |name: &str| {
+        let text = fields.value(body, name).and_then(Value::as_str)?;
+        Some(text.chars().take(MAX_NAME).collect::<String>())
+    };
+    let truth = |name: &str| fields.value(body, name).and_then(Value::as_bool).unwrap_or(false);
+    let natural = |name: &str| {
+        u32::try_from(contract::integer_field(body, name).unwrap_or(0).max(0)).unwrap_or(u32::MAX)
+    };
+    let guidance = |value: f32| {
+        let default = fields.get("guidance").and_then(|field| field.default.as_ref()?.as_f64());
+        Guidance { value, neutral: default.map_or(NEUTRAL_GUIDANCE, |number| number as f32) }
+    };
+    Settings {
+        guidance: number("guidance").map(guidance),
+        steps: number("steps").map(|steps| steps as u32),
+        raw: truth("raw"),
+        upsampled: truth("prompt_upsampling"),
+        aspect_ratio: text("aspect_ratio"),
+        image_prompt_strength: number("image_prompt_strength")
+            .unwrap_or(IMAGE_PROMPT_STRENGTH)
+            .clamp(0.0, 1.0),
+        finetune: text("finetune_id").map(|name| FinetuneTint {
+            name,
+            strength: number("finetune_strength").unwrap_or(1.0).clamp(0.0, 2.0),
+        }),
+        added: (natural("left").into(), natural("top").into()),
+        offset: (
+            contract::integer_field(body, "reference_offset_x"),
+            contract::integer_field(body, "reference_offset_y"),
+        ),
+        mode: text("mode"),
+        dilation: natural("dilation"),
+    }
 }
 
 /// The texts of the request: its body without images and secrets.

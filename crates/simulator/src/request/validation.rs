@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use imagekiln_painter::images::{self, Image, Inline, Input};
 use serde_json::{Map, Value};
 use url::Url;
 
@@ -9,7 +10,6 @@ use super::{fetch::Fetched, fields};
 use crate::{
     config::Config,
     contract::{AspectRatio, Field, Fields, Step, Submission, Violation},
-    media::images::{self, Image, Inline, Input},
 };
 
 /// The maximum number of images in fields that the contract does not list.

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use imagekiln_painter::images;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use url::Url;
 
-use crate::{media::images, values::texts, webhooks};
+use crate::{values::texts, webhooks};
 
 /// A larger request, without its images, is not kept.
 const MAX_KEPT_BYTES: usize = 256 << 10;

@@ -15,13 +15,14 @@ use axum::body::Bytes;
 use serde::{Deserialize, Serialize};
 
 pub use self::view::{Counts, TaskView};
+use imagekiln_painter::{images::Image, paint::Picture};
+
 use crate::{
     billing::{
         accounts::ProjectRef,
         credits::{Credits, Megapixels},
     },
     contract::Region,
-    media::{images::Image, paint::Picture},
     runtime::clock::Shift,
     tasks::logged_request::LoggedRequest,
     tasks::outcome::{Directives, Outcome, UNKNOWN_STATUS},

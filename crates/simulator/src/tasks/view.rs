@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
+use imagekiln_painter::paint::integer;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -10,7 +11,7 @@ use crate::{
     billing::credits::{Credits, Megapixels},
     contract::Region,
     runtime::clock::Clock,
-    values::{formats, seconds},
+    values::seconds,
 };
 
 /// What the simulator knows about a task.
@@ -44,7 +45,7 @@ pub struct TaskView {
     /// Why the task failed, once it has.
     pub reason: Option<String>,
     /// The seed of the picture: the request's, or a random one.
-    #[serde(serialize_with = "formats::integer::serialize")]
+    #[serde(serialize_with = "integer::serialize")]
     pub seed: i128,
     /// The picture's width in pixels.
     pub width: u32,

@@ -21,22 +21,3 @@ pub(crate) mod base64 {
         bytes.transpose().map_err(de::Error::custom)
     }
 }
-
-/// A large integer, as text, because JSON parsers round it.
-pub(crate) mod integer {
-    use serde::{Deserialize, Deserializer, Serializer, de};
-
-    pub(crate) fn serialize<S: Serializer>(
-        number: &i128,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(number)
-    }
-
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<i128, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        text.parse().map_err(|_| de::Error::custom("the text is not an integer"))
-    }
-}

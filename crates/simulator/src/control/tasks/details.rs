@@ -8,6 +8,7 @@ use axum::{
     extract::{Path, State},
     http::HeaderMap,
 };
+use imagekiln_painter::images::{Image, Input};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -21,7 +22,6 @@ use super::{
 use crate::{
     endpoints::{Rejection, delivery, poll},
     http::response::Part,
-    media::images::{Image, Input},
     state::AppState,
     tasks::{
         Task,

@@ -6,6 +6,10 @@ use axum::{
     http::{HeaderName, HeaderValue, StatusCode},
     response::Response,
 };
+use imagekiln_painter::{
+    images::{Image, Input},
+    paint::CLIP,
+};
 use serde::Serialize;
 use tracing::debug;
 
@@ -19,10 +23,6 @@ use crate::{
     faults::{AppliedFaults, FaultPlace},
     http::response,
     journal::RequestRecord,
-    media::{
-        images::{Image, Input},
-        paint::CLIP,
-    },
     request::{finetunes::Trains, valid::ValidRequest},
     state::{AppState, Records},
     tasks::{Task, outcome::Outcome, timeline::Timeline},

@@ -3,15 +3,18 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
+use imagekiln_painter::{
+    images::Inline,
+    paint::{Format, OperationKind},
+};
 use serde_json::Value;
 
 use super::Call;
 use crate::{
-    contract::{OperationKind, Step, Violation},
+    contract::{Step, Violation},
     endpoints::Rejection,
     http::body::ReadBody,
     journal::RequestRecord,
-    media::{images::Inline, paint::Format},
     request::{
         fetch::Fetched,
         film::Material,

@@ -10,14 +10,14 @@ use super::{
     caption, cards, edit, fit, landscape,
     picture::Picture,
 };
-use crate::media::images::Input;
+use crate::images::Input;
 
 /// Corners that differ by more than this have no common background.
 const SAME: u8 = 24;
 
 /// The person of a try-on: the field whose name starts with `person` or `model`, or else the first
 /// image. All other images are garments.
-pub(crate) fn person(inputs: &[Input]) -> Option<&Input> {
+pub fn person(inputs: &[Input]) -> Option<&Input> {
     let named =
         |input: &&Input| ["person", "model"].iter().any(|name| input.place.starts_with(name));
     inputs.iter().find(named).or(inputs.first())

@@ -7,7 +7,7 @@ use super::{
     scene::{Place, Subject},
     shapes::{Layer, Shape, Tone, Zone},
 };
-use crate::media::text::PROSE;
+use crate::text::PROSE;
 
 /// Light falls from above: how much lighter the top of a shape is than its foot.
 const FALL: f32 = 0.16;
@@ -252,7 +252,7 @@ fn load_size(carrier: &Shape, load: &Subject) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::media::paint::reader::read;
+    use crate::paint::reader::read;
 
     fn silhouette(name: &str) -> Silhouette<'static> {
         let shape = Shape::named(name).unwrap();

@@ -18,17 +18,19 @@ const MAX_METADATA_BYTES: u64 = 16 << 20;
 /// An image of a request, and its location.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Input {
+pub struct Input {
     /// Names and indices joined by dots: `input_image_2`, `keyframes.0`.
-    pub(crate) place: String,
-    pub(crate) is_mask: bool,
-    pub(crate) image: Image,
+    pub place: String,
+    /// Whether the field is the mask of another image.
+    pub is_mask: bool,
+    /// The image itself, or the host that has it.
+    pub image: Image,
 }
 
 impl Input {
     /// The pixels, with eight bits per channel. The image was decoded before; if that fails now,
     /// the picture is painted without it.
-    pub(crate) fn decode(&self) -> Option<RgbaImage> {
+    pub fn decode(&self) -> Option<RgbaImage> {
         match &self.image {
             Image::Inline(image) => image.decode().ok().map(DynamicImage::into_rgba8),
             Image::Elsewhere(_) => None,
@@ -39,7 +41,8 @@ impl Input {
 /// An image of a request.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Image {
+pub enum Image {
+    /// Given as base64.
     Inline(Inline),
     /// Given by its URL, of which only the host is kept. It was not fetched.
     Elsewhere(String),
@@ -48,11 +51,15 @@ pub(crate) enum Image {
 /// An image whose bytes are in the request. In a snapshot it is base64.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub(crate) struct Inline {
-    pub(crate) bytes: Arc<[u8]>,
-    pub(crate) format: ImageFormat,
-    pub(crate) width: u32,
-    pub(crate) height: u32,
+pub struct Inline {
+    /// The file.
+    pub bytes: Arc<[u8]>,
+    /// JPEG, PNG or WebP.
+    pub format: ImageFormat,
+    /// In pixels, without the orientation that Exif gives.
+    pub width: u32,
+    /// In pixels, without the orientation that Exif gives.
+    pub height: u32,
 }
 
 impl From<Inline> for String {
@@ -78,7 +85,8 @@ impl Inline {
         reader(&self.bytes, self.format, self.pixels()).decode()
     }
 
-    pub(crate) fn check_size(&self, max_pixels: u64) -> Result<(), String> {
+    /// Fails if the image has more than `max_pixels` pixels.
+    pub fn check_size(&self, max_pixels: u64) -> Result<(), String> {
         if self.pixels() <= max_pixels {
             return Ok(());
         }
@@ -89,19 +97,20 @@ impl Inline {
     }
 
     /// Decodes the complete image once, to detect damage. The error does not quote it.
-    pub(crate) fn check(&self) -> Result<(), String> {
+    pub fn check(&self) -> Result<(), String> {
         self.decode().map_err(|error| undecodable(&error))?;
         is_whole(self.format, &self.bytes)
             .then_some(())
             .ok_or_else(|| "could not decode the image: it is truncated".to_owned())
     }
 
-    pub(crate) fn pixels(&self) -> u64 {
+    /// The area in pixels.
+    pub fn pixels(&self) -> u64 {
         u64::from(self.width) * u64::from(self.height)
     }
 
     /// Whether the file has an alpha channel.
-    pub(crate) fn has_alpha(&self) -> bool {
+    pub fn has_alpha(&self) -> bool {
         let decoder = reader(&self.bytes, self.format, self.pixels()).into_decoder();
         decoder.is_ok_and(|decoder| decoder.color_type().has_alpha())
     }
@@ -109,7 +118,7 @@ impl Inline {
 
 impl Image {
     /// The text that replaces the image in the log.
-    pub(crate) fn summary(&self) -> String {
+    pub fn summary(&self) -> String {
         match self {
             Self::Inline(image) => format!(
                 "[{} of {} x {} pixels, {} bytes]",
@@ -124,7 +133,7 @@ impl Image {
 }
 
 /// Parses an image field. The image is not decoded yet. The error does not quote the field.
-pub(crate) fn read(text: &str, takes_address: bool, max_pixels: u64) -> Result<Image, String> {
+pub fn read(text: &str, takes_address: bool, max_pixels: u64) -> Result<Image, String> {
     if let Some(host) = host(text) {
         return if takes_address {
             Ok(Image::Elsewhere(host))
@@ -139,7 +148,7 @@ pub(crate) fn read(text: &str, takes_address: bool, max_pixels: u64) -> Result<I
 }
 
 /// Whether a field that the contract does not list seems to contain an image.
-pub(crate) fn seems_image(text: &str) -> bool {
+pub fn seems_image(text: &str) -> bool {
     let head: Vec<u8> = payload(text).bytes().take(16).collect();
     head.len() == 16 && STANDARD.decode(head).is_ok_and(|head| format_of(&head).is_some())
 }
@@ -153,7 +162,7 @@ fn payload(text: &str) -> &str {
 }
 
 /// The host of an `http` or `https` URL.
-pub(crate) fn host(text: &str) -> Option<String> {
+pub fn host(text: &str) -> Option<String> {
     let scheme = text.get(..8)?.to_ascii_lowercase();
     if !scheme.starts_with("http://") && scheme != "https://" {
         return None;
@@ -171,14 +180,14 @@ fn undecodable(error: &image::ImageError) -> String {
 }
 
 /// Checks the size, then decodes the complete image once to detect truncation.
-pub(crate) fn decode(bytes: impl Into<Arc<[u8]>>, max_pixels: u64) -> Result<Inline, String> {
+pub fn decode(bytes: impl Into<Arc<[u8]>>, max_pixels: u64) -> Result<Inline, String> {
     let image = inline(bytes, max_pixels)?;
     image.check()?;
     Ok(image)
 }
 
 /// Reads the format and the size, and checks the size.
-pub(crate) fn inline(bytes: impl Into<Arc<[u8]>>, max_pixels: u64) -> Result<Inline, String> {
+pub fn inline(bytes: impl Into<Arc<[u8]>>, max_pixels: u64) -> Result<Inline, String> {
     let bytes = bytes.into();
     let format = format_of(&bytes).ok_or("the data is not a jpeg, png or webp image")?;
     let (width, height) =

@@ -51,7 +51,7 @@ pub(super) static WORDS: LazyLock<BTreeMap<String, Vec<(Language, Meaning)>>> =
 /// All words of the tables in lower case.
 pub(super) fn words() -> impl Iterator<Item = (String, Language, Meaning)> {
     let shapes = SHAPES.iter().map(|shape| (shape.words, Meaning::Shows(shape, None)));
-    let others = rows(include_str!("../../../shapes/words.tsv"));
+    let others = rows(include_str!("../../shapes/words.tsv"));
     let others = others.filter_map(|[kind, value, words @ ..]: [_; 6]| {
         let meaning = match kind {
             "time" => Meaning::At(named(value)?),
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn each_row_of_words_is_read() {
-        let table = include_str!("../../../shapes/words.tsv");
+        let table = include_str!("../../shapes/words.tsv");
         let read: Vec<_> = words().map(|(word, language, _)| (word, language)).collect();
         for [kind, value, columns @ ..] in rows::<6>(table) {
             for (column, language) in columns.into_iter().zip(LANGUAGES) {

@@ -2,7 +2,7 @@
 
 use image::RgbaImage;
 
-use crate::media::text::Face;
+use crate::text::Face;
 
 /// A colour, each channel from 0 to 1.
 pub(super) type Colour = [f32; 3];

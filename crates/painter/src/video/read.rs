@@ -5,7 +5,7 @@ use super::webm::{
     BLOCK, BLOCK_DURATION, BLOCK_GROUP, CLUSTER, CODEC_ID, EBML, INFO, Id, SEGMENT, SIMPLE_BLOCK,
     TIMESTAMP, TIMESTAMP_SCALE, TRACK_ENTRY, TRACK_NUMBER, TRACKS,
 };
-use crate::media::images::{self, Inline};
+use crate::images::{self, Inline};
 
 const NANOSECONDS: f64 = 1e9;
 
@@ -16,16 +16,16 @@ const DEFAULT_SCALE: u64 = 1_000_000;
 const MAX_FRAMES: usize = 16;
 
 /// A video that was given in a request.
-pub(crate) struct Clip {
+pub struct Clip {
     /// The decoded key frames with their times in seconds, in order.
-    pub(crate) frames: Vec<(f32, Inline)>,
+    pub frames: Vec<(f32, Inline)>,
     /// The time until which the last block is shown, in seconds; if the file does not say how long,
     /// the time at which it starts.
-    pub(crate) duration: f32,
+    pub duration: f32,
 }
 
 /// Reads a video. `max_pixels` is the maximum area of a frame.
-pub(crate) fn clip(file: &[u8], max_pixels: u64) -> Result<Clip, String> {
+pub fn clip(file: &[u8], max_pixels: u64) -> Result<Clip, String> {
     let (first, rest) = Element::first(file).ok_or("the data is not a WebM file")?;
     if first.id != EBML {
         return Err("the data is not a WebM file".to_owned());

@@ -2,44 +2,71 @@
 
 use std::{ops::RangeInclusive, sync::Arc};
 
-use axum::body::Bytes;
 use image::{DynamicImage, GrayImage, RgbaImage};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use super::{reader, scene::Scene, tables};
 use crate::{
-    contract::{Fields, OperationKind, integer_field as integer},
-    media::{
-        images::{self, Image, Input},
-        video::{self, DURATIONS},
-    },
-    values::formats,
+    images::{self, Image, Input},
+    video::{self, DURATIONS},
 };
+
+/// What an operation makes, and from which images.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OperationKind {
+    /// Paints a new picture: from text, from references, or from an image prompt.
+    Create,
+    /// Paints where a mask is white.
+    Fill,
+    /// Extends the sides of an image.
+    Expand,
+    /// Paints by the depth of a control image.
+    Depth,
+    /// Paints by the edges of a control image.
+    Canny,
+    /// Sharpens an image.
+    Deblur,
+    /// Removes what a mask covers.
+    Erase,
+    /// Shows a person with garments.
+    TryOn,
+    /// Places an image in a larger picture.
+    Outpaint,
+    /// Makes a video.
+    Video,
+    /// Trains a finetune.
+    Finetune,
+}
 
 /// The file format of a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Format {
+pub enum Format {
+    /// A JPEG file. Transparent pixels become white.
     Jpeg,
+    /// A PNG file.
     Png,
+    /// A WebP file without loss.
     Webp,
+    /// A WebM file with these settings.
     Video(video::VideoSpec),
 }
 
 impl Format {
     /// The format of this name in the contract.
-    pub(crate) fn named(name: &str) -> Option<Self> {
+    pub fn named(name: &str) -> Option<Self> {
         tables::named(name)
     }
 
     /// As the media type ends.
-    pub(crate) fn extension(self) -> &'static str {
+    pub fn extension(self) -> &'static str {
         self.media_type().rsplit('/').next().unwrap_or_default()
     }
 
-    pub(crate) fn media_type(self) -> &'static str {
+    /// As the header `Content-Type` has it.
+    pub fn media_type(self) -> &'static str {
         match self {
             Self::Jpeg => "image/jpeg",
             Self::Png => "image/png",
@@ -53,25 +80,31 @@ impl Format {
 /// picture is painted.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Picture {
+pub struct Picture {
     /// The operation's name with the prefix `gen`: `gen-2-pro`.
-    pub(crate) operation: String,
-    pub(crate) kind: OperationKind,
-    pub(crate) prompt: Arc<str>,
-    #[serde(with = "formats::integer")]
-    pub(crate) seed: i128,
-    pub(crate) settings: Settings,
-    /// Width and height.
-    pub(crate) size: (u32, u32),
-    pub(crate) format: Format,
-    pub(crate) inputs: Vec<Input>,
+    pub operation: String,
+    /// Which painter renders it.
+    pub kind: OperationKind,
+    /// What the picture shows.
+    pub prompt: Arc<str>,
+    /// Another seed makes another picture of the same prompt.
+    #[serde(with = "integer")]
+    pub seed: i128,
+    /// The other fields of the request that change the picture.
+    pub settings: Settings,
+    /// Width and height, in pixels.
+    pub size: (u32, u32),
+    /// The format of the file.
+    pub format: Format,
+    /// The images of the request.
+    pub inputs: Vec<Input>,
     /// When a video shows each input, in seconds.
-    pub(crate) moments: Vec<Option<f32>>,
+    pub moments: Vec<Option<f32>>,
 }
 
 impl Picture {
     /// How many pixels are read or written to render it.
-    pub(crate) fn work(&self) -> u64 {
+    pub fn work(&self) -> u64 {
         let inputs = self.inputs.iter().map(|input| match &input.image {
             Image::Inline(image) => image.pixels(),
             Image::Elsewhere(_) => 0,
@@ -126,6 +159,22 @@ impl Picture {
     }
 }
 
+/// A large integer, as text, because JSON parsers round it.
+pub mod integer {
+    use serde::{Deserialize, Deserializer, Serializer, de};
+
+    /// Writes the digits.
+    pub fn serialize<S: Serializer>(number: &i128, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(number)
+    }
+
+    /// Reads the digits. Fails if the text is not an integer.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i128, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(|_| de::Error::custom("the text is not an integer"))
+    }
+}
+
 /// More than the images of any request.
 const MAX_INPUTS: usize = 32;
 
@@ -140,18 +189,18 @@ const OFFSETS: RangeInclusive<i64> = -16383..=16383;
 
 /// The limits of pictures, from the settings.
 #[derive(Clone, Copy)]
-pub(crate) struct PictureLimits {
+pub struct PictureLimits {
     /// The maximum area of an image of a request, in pixels.
-    pub(crate) input_pixels: u64,
+    pub input_pixels: u64,
     /// The maximum side of a picture, in pixels.
-    pub(crate) side: u32,
+    pub side: u32,
     /// The maximum area of a picture, in pixels.
-    pub(crate) pixels: u64,
+    pub pixels: u64,
 }
 
 impl Picture {
     /// Checks everything but the pixels of the images of a picture in a snapshot.
-    pub(crate) fn check(&self, limits: &PictureLimits) -> Result<(), String> {
+    pub fn check(&self, limits: &PictureLimits) -> Result<(), String> {
         let PictureLimits { side, pixels, .. } = *limits;
         let (width, height) = self.size;
         let video = match self.format {
@@ -188,15 +237,11 @@ impl Picture {
     }
 
     /// Checks that its rendered file is complete, and what a poll says about it.
-    pub(crate) fn check_rendered(
-        &self,
-        file: &Bytes,
-        limits: &PictureLimits,
-    ) -> Result<(), String> {
+    pub fn check_rendered(&self, file: &[u8], limits: &PictureLimits) -> Result<(), String> {
         if let Format::Video(_) = self.format {
             return video::clip(file, limits.pixels).map(drop);
         }
-        let image = images::decode(&**file, limits.pixels)?;
+        let image = images::decode(file, limits.pixels)?;
         let is_it = image.format.to_mime_type() == self.format.media_type()
             && (image.width, image.height) == self.size;
         is_it.then_some(()).ok_or_else(|| "the file has another format or size".to_owned())
@@ -216,14 +261,8 @@ fn check_input(input: &Input, limits: &PictureLimits) -> Result<(), String> {
         .ok_or_else(|| "the place or the host of an image is longer than 4096 bytes".to_owned())
 }
 
-/// Longer names are truncated to this many characters.
-const MAX_NAME: usize = 64;
-
-/// The strength of an image prompt if the operation has no field for it.
-const IMAGE_PROMPT_STRENGTH: f32 = 0.5;
-
-/// The neutral guidance, if the contract has no default.
-const NEUTRAL_GUIDANCE: f32 = 3.0;
+/// The maximum length of a name in the settings, in characters. Longer ones are truncated.
+pub const MAX_NAME: usize = 64;
 
 /// The number of steps of a finished picture.
 const ALL_STEPS: u32 = 50;
@@ -231,78 +270,52 @@ const ALL_STEPS: u32 = 50;
 /// The settings of a picture other than prompt, seed, size and images.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Settings {
-    pub(super) guidance: Option<Guidance>,
-    pub(super) steps: Option<u32>,
-    pub(super) raw: bool,
-    pub(super) upsampled: bool,
-    pub(super) aspect_ratio: Option<String>,
+pub struct Settings {
+    /// How strictly the picture follows the prompt. More guidance strengthens colours and contrast.
+    pub guidance: Option<Guidance>,
+    /// The number of steps, of which 50 finish a picture.
+    pub steps: Option<u32>,
+    /// Whether the picture looks less processed.
+    pub raw: bool,
+    /// Whether the service would extend the prompt. The caption says so.
+    pub upsampled: bool,
+    /// Width to height, as the request has it. The caption shows it.
+    pub aspect_ratio: Option<String>,
     /// From 0 (only the painting) to 1 (only the image prompt).
-    pub(super) image_prompt_strength: f32,
-    pub(super) finetune: Option<FinetuneTint>,
+    pub image_prompt_strength: f32,
+    /// A finetune, which tints the picture.
+    pub finetune: Option<FinetuneTint>,
     /// The pixels added to the left and at the top.
-    pub(super) added: (i64, i64),
+    pub added: (i64, i64),
     /// The position of a reference; `None` is centred.
-    pub(super) offset: (Option<i64>, Option<i64>),
-    pub(super) mode: Option<String>,
+    pub offset: (Option<i64>, Option<i64>),
+    /// The mode of the operation. A picture of the mode `fast` is half finished.
+    pub mode: Option<String>,
     /// The number of pixels by which a mask is dilated.
-    pub(super) dilation: u32,
+    pub dilation: u32,
 }
 
+/// The guidance of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Guidance {
-    pub(super) value: f32,
+pub struct Guidance {
+    /// The value of the request.
+    pub value: f32,
     /// The value without any effect.
-    pub(super) neutral: f32,
+    pub neutral: f32,
 }
 
+/// The influence of a finetune on a picture.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct FinetuneTint {
-    pub(super) name: String,
+pub struct FinetuneTint {
+    /// The id of the finetune, which determines the tint.
+    pub name: String,
     /// From 0 (no influence) over 1 (full influence) to 2.
-    pub(super) strength: f32,
+    pub strength: f32,
 }
 
 impl Settings {
-    /// Reads a validated body. Open fields with a value of another type count as absent.
-    pub(crate) fn read(fields: &Fields, body: &Value) -> Self {
-        let number = |name: &str| {
-            let number = fields.value(body, name).and_then(Value::as_f64)? as f32;
-            Some(number.clamp(f32::MIN, f32::MAX))
-        };
-        let text = |name: &str| {
-            let text = fields.value(body, name).and_then(Value::as_str)?;
-            Some(text.chars().take(MAX_NAME).collect::<String>())
-        };
-        let truth = |name: &str| fields.value(body, name).and_then(Value::as_bool).unwrap_or(false);
-        let natural =
-            |name: &str| u32::try_from(integer(body, name).unwrap_or(0).max(0)).unwrap_or(u32::MAX);
-        let guidance = |value: f32| {
-            let default = fields.get("guidance").and_then(|field| field.default.as_ref()?.as_f64());
-            Guidance { value, neutral: default.map_or(NEUTRAL_GUIDANCE, |number| number as f32) }
-        };
-        Self {
-            guidance: number("guidance").map(guidance),
-            steps: number("steps").map(|steps| steps as u32),
-            raw: truth("raw"),
-            upsampled: truth("prompt_upsampling"),
-            aspect_ratio: text("aspect_ratio"),
-            image_prompt_strength: number("image_prompt_strength")
-                .unwrap_or(IMAGE_PROMPT_STRENGTH)
-                .clamp(0.0, 1.0),
-            finetune: text("finetune_id").map(|name| FinetuneTint {
-                name,
-                strength: number("finetune_strength").unwrap_or(1.0).clamp(0.0, 2.0),
-            }),
-            added: (natural("left").into(), natural("top").into()),
-            offset: (integer(body, "reference_offset_x"), integer(body, "reference_offset_y")),
-            mode: text("mode"),
-            dilation: natural("dilation"),
-        }
-    }
-
     /// Whether a request for an operation of this kind can have these settings. `offsets` are those
     /// at which an image may be placed.
     pub(super) fn are_possible(&self, kind: OperationKind, offsets: &RangeInclusive<i64>) -> bool {

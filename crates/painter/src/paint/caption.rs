@@ -4,7 +4,7 @@ use super::{
     canvas::{Area, Canvas, WHITE, mix, rgb},
     picture::Picture,
 };
-use crate::media::text::{Face, PLAIN, PROSE};
+use crate::text::{Face, PLAIN, PROSE};
 
 /// The notice that prevents placeholders from being mistaken for real pictures.
 const NOTICE: &str = "simulated, not a model's work";
@@ -183,10 +183,9 @@ fn height(lines: &[Line], margin: f32) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::{picture::Format, picture::Settings},
+        super::picture::{Format, OperationKind, Settings},
         *,
     };
-    use crate::contract::OperationKind;
 
     fn text(prompt: &str) -> String {
         let picture = Picture {

@@ -4,7 +4,7 @@ use super::{
     canvas::{Area, Canvas, rgb},
     fit,
 };
-use crate::media::{
+use crate::{
     images::{Image, Input},
     text::{PLAIN, PROSE},
 };

@@ -4,10 +4,10 @@
 use image::{ImageError, RgbaImage};
 
 use super::{canvas::Canvas, caption, edit, fit, noise::smooth, painting, picture::Picture};
-use crate::media::video::{self, Milliseconds, VideoSpec};
+use crate::video::{self, Milliseconds, VideoSpec};
 
 /// The prefix of the places of a given video's frames.
-pub(crate) const CLIP: &str = "video.";
+pub const CLIP: &str = "video.";
 
 /// How much a picture is enlarged while it is shown.
 const ZOOM: f32 = 0.08;

@@ -11,9 +11,8 @@ use super::{
     noise::{Draw, smooth},
     painting,
     palette::PALETTES,
-    picture::Picture,
+    picture::{OperationKind, Picture},
 };
-use crate::contract::OperationKind;
 
 /// The range of how far an edited image takes on the palette. Prompt and seed choose the value.
 const RESTYLED: (f32, f32) = (0.26, 0.4);

@@ -13,28 +13,28 @@ use image::{
     error::{EncodingError, ImageError, ImageFormatHint},
 };
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-pub(crate) use self::read::clip;
-use crate::contract::{Violation, integer_field};
+pub use self::read::clip;
 
 /// The media type for players.
-pub(crate) const MEDIA_TYPE: &str = "video/webm";
+pub const MEDIA_TYPE: &str = "video/webm";
 
 /// Why a build without the feature `video` makes no video.
 const NO_ENCODER: &str =
     "this simulator was compiled without its feature `video`: compile it with default features";
 
 /// A time in a video, in milliseconds.
-pub(crate) type Milliseconds = u32;
+pub type Milliseconds = u32;
 
 /// In seconds; the maximum is that of the contract.
-pub(crate) const DURATIONS: RangeInclusive<i64> = 1..=20;
-pub(crate) const DEFAULT_DURATION: u32 = 5;
+pub const DURATIONS: RangeInclusive<i64> = 1..=20;
+/// In seconds, if neither the request nor its images determine the duration.
+pub const DEFAULT_DURATION: u32 = 5;
 
 /// In frames per second; the maximum is that of the contract.
-pub(crate) const RATES: RangeInclusive<i64> = 1..=24;
-const DEFAULT_RATE: u32 = 24;
+pub const RATES: RangeInclusive<i64> = 1..=24;
+/// In frames per second, if the request has no `fps`.
+pub const DEFAULT_RATE: u32 = 24;
 
 /// The maximum frame size of the contract.
 const MAX_FRAME: (u32, u32) = (1920, 1088);
@@ -47,11 +47,11 @@ const MAX_PIXELS: u64 = 84_000_000;
 /// simulator's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct VideoSpec {
+pub struct VideoSpec {
     /// In seconds.
-    pub(crate) duration: u32,
+    pub duration: u32,
     /// The requested number of frames per second, of which a video may have fewer.
-    pub(crate) fps: u32,
+    pub fps: u32,
 }
 
 /// Whether a frame is not larger than the maximum.
@@ -61,19 +61,19 @@ fn fits((width, height): (u32, u32)) -> bool {
 
 impl VideoSpec {
     /// Whether a request could have these settings and frames of `size` pixels.
-    pub(crate) fn is_valid(self, size: (u32, u32)) -> bool {
+    pub fn is_valid(self, size: (u32, u32)) -> bool {
         DURATIONS.contains(&self.duration.into()) && RATES.contains(&self.fps.into()) && fits(size)
     }
 
     /// The number of frames per second.
-    pub(crate) fn rate(self, (width, height): (u32, u32)) -> u32 {
+    pub fn rate(self, (width, height): (u32, u32)) -> u32 {
         let second = u64::from(width) * u64::from(height) * u64::from(self.duration);
         let affordable = MAX_PIXELS / second.max(1);
         self.fps.min(affordable.clamp(1, MAX_RATE) as u32).max(1)
     }
 
     /// When the video ends.
-    pub(crate) fn end(self) -> Milliseconds {
+    pub fn end(self) -> Milliseconds {
         self.duration * 1000
     }
 
@@ -88,29 +88,19 @@ impl VideoSpec {
         times
     }
 
-    /// Reads the settings of a video with frames of `size` pixels from a body whose fields are
-    /// valid. `duration` is the default.
-    pub(crate) fn read(
-        body: &Value,
-        (width, height): (u32, u32),
-        duration: u32,
-    ) -> Result<Self, Vec<Violation>> {
+    /// Returns why this build cannot make a video with frames of this size, if it cannot.
+    pub fn check_size((width, height): (u32, u32)) -> Result<(), String> {
         if !cfg!(feature = "video") {
-            return Err(vec![Violation::value(vec!["body".into()], NO_ENCODER)]);
+            return Err(NO_ENCODER.to_owned());
         }
-        if !fits((width, height)) {
-            let (max_width, max_height) = MAX_FRAME;
-            let problem = format!(
-                "a video of {width} x {height} pixels exceeds the maximum of \
-                 {max_width} x {max_height} pixels"
-            );
-            return Err(vec![Violation::value(vec!["body".into()], problem)]);
+        if fits((width, height)) {
+            return Ok(());
         }
-        let field = |name| integer_field(body, name).and_then(|number| number.try_into().ok());
-        Ok(Self {
-            duration: field("duration").unwrap_or(duration),
-            fps: field("fps").unwrap_or(DEFAULT_RATE),
-        })
+        let (max_width, max_height) = MAX_FRAME;
+        Err(format!(
+            "a video of {width} x {height} pixels exceeds the maximum of \
+             {max_width} x {max_height} pixels"
+        ))
     }
 }
 

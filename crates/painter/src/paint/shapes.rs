@@ -51,7 +51,7 @@ pub(super) static SHAPES: LazyLock<Vec<Shape>> = LazyLock::new(|| {
             drawing: OnceLock::new(),
         })
     };
-    rows(include_str!("../../../shapes/shapes.tsv")).filter_map(shape).collect()
+    rows(include_str!("../../shapes/shapes.tsv")).filter_map(shape).collect()
 });
 
 /// The part of a painting that a shape belongs in.
@@ -295,7 +295,7 @@ mod tests {
             let wide = drawing.unwrap().wide;
             assert!((20.0..300.0).contains(&wide), "{name}.svg: its width is {wide}");
         }
-        let rows = rows::<8>(include_str!("../../../shapes/shapes.tsv")).count();
+        let rows = rows::<8>(include_str!("../../shapes/shapes.tsv")).count();
         assert_eq!(rows, FILES.lines().count(), "a row has no file, or two rows have the same");
     }
 

@@ -23,8 +23,10 @@ mod tables;
 mod try_on;
 mod vocabulary;
 
-pub(crate) use self::film::CLIP;
-pub(crate) use self::picture::Settings;
-pub(crate) use self::picture::{Format, Picture, PictureLimits};
-pub(crate) use self::render::render;
-pub(crate) use self::try_on::person;
+pub use self::film::CLIP;
+pub use self::picture::{
+    FinetuneTint, Format, Guidance, MAX_NAME, OperationKind, Picture, PictureLimits, Settings,
+    integer,
+};
+pub use self::render::render;
+pub use self::try_on::person;

@@ -9,13 +9,13 @@ use image::{
 use super::{
     canvas::Canvas,
     caption, cards, edit, film, painting,
-    picture::{Format, Picture},
+    picture::{Format, OperationKind, Picture},
     try_on,
 };
-use crate::{contract::OperationKind, media::images::Input};
+use crate::images::Input;
 
 /// Renders and encodes the picture. The same picture yields the same bytes.
-pub(crate) fn render(picture: &Picture) -> Result<Vec<u8>, ImageError> {
+pub fn render(picture: &Picture) -> Result<Vec<u8>, ImageError> {
     match picture.format {
         Format::Jpeg => encode(pixels(picture), ImageFormat::Jpeg),
         Format::Png => encode(pixels(picture), ImageFormat::Png),
