@@ -55,8 +55,20 @@ function callOf({ operation, region, path, task_id: task, request: body }) {
   return { region, path: `${path}?id=${encodeURIComponent(task)}` };
 }
 
+/** The body of a request or a response, if it was kept. */
+function Body({ label, value }) {
+  if (value === null) return null;
+  const text = typeof value === "string" ? value : stringify(value, 2);
+  return html`
+    <details>
+      <summary>${label}</summary>
+      <pre tabindex="0" aria-label=${label}>${text}</pre>
+    </details>
+  `;
+}
+
 function Request({ request }) {
-  const { time, status, method, path, task_id: task, request: body } = request;
+  const { time, status, method, path, task_id: task } = request;
   const call = callOf(request);
   const lines = notes(request).map((line) => html`<li>${line}</li>`);
   return html`
@@ -72,15 +84,8 @@ function Request({ request }) {
       </span>
       <p class="note">${facts(request)}</p>
       ${lines.length > 0 && html`<ul class="notes">${lines}</ul>`}
-      ${
-        body &&
-        html`
-          <details>
-            <summary>Body</summary>
-            <pre tabindex="0" aria-label="Body">${stringify(body, 2)}</pre>
-          </details>
-        `
-      }
+      <${Body} label="Request" value=${request.request} />
+      <${Body} label="Response" value=${request.response} />
     </li>
   `;
 }

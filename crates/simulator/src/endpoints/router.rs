@@ -38,7 +38,7 @@ async fn handle(State(endpoint): State<Endpoint>, request: Request) -> Response 
         head.uri.path(),
         &head.headers,
     ));
-    let mut response = match dispatch(&endpoint, &head, &mut body, &mut entry.record).await {
+    let response = match dispatch(&endpoint, &head, &mut body, &mut entry.record).await {
         Ok(response) => response,
         Err(refusal) => {
             let is_read = body::discard_arrived(&head, &mut body).await;
@@ -55,7 +55,7 @@ async fn handle(State(endpoint): State<Endpoint>, request: Request) -> Response 
             response
         }
     };
-    entry.record.set_response(&response);
+    let mut response = entry.record.set_response(response).await;
     // Clients believe only the clock of the service, which is the simulated one. A fault may have
     // set another date.
     if !response.headers().contains_key(header::DATE) {

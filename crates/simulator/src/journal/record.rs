@@ -3,9 +3,12 @@
 use std::time::Duration;
 
 use axum::{
-    http::{HeaderMap, StatusCode},
+    body::{Body, Bytes},
+    http::{HeaderMap, StatusCode, header},
     response::Response,
 };
+use http_body::Body as _;
+use http_body_util::BodyExt as _;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
@@ -13,7 +16,7 @@ use crate::{
     billing::accounts::{self, ProjectRef},
     contract::Region,
     http::{Cut, response::Detail},
-    values::names,
+    values::{names, texts},
 };
 
 /// The maximum number of characters of a path, a task id or a message.
@@ -22,7 +25,7 @@ const MAX_TEXT: usize = 300;
 /// The maximum number of violations to keep of one request.
 const MAX_VIOLATIONS: usize = 50;
 
-/// A larger body, without its images, is not kept.
+/// A larger body is not kept. Images do not count.
 const MAX_BODY: usize = 8 << 10;
 
 /// A request to the service: a submission, a poll, a delivery, or one that was refused.
@@ -68,6 +71,10 @@ pub struct RequestRecord {
     /// summarized, secrets are redacted, and URLs are without their query.
     #[serde(serialize_with = "as_json")]
     request: Option<Box<str>>,
+    /// The body of the response, if it is JSON or text of at most 8 KiB, and was not sent slowly or
+    /// in part. Delivery URLs are without their signatures.
+    #[serde(serialize_with = "as_sent")]
+    response: Option<Bytes>,
 }
 
 /// A violation of the contract by a request.
@@ -113,6 +120,11 @@ impl RequestRecord {
         serde_json::from_str(self.request.as_deref()?).ok()
     }
 
+    /// The body of the response, if it was kept: see the field `response` of `/api/requests`.
+    pub fn response(&self) -> Option<Value> {
+        self.response.as_deref().map(without_signatures)
+    }
+
     pub(crate) fn set_project(&mut self, project: &ProjectRef) {
         self.organization = Some(project.organization.to_string());
         self.project = Some(project.project.to_string());
@@ -127,10 +139,10 @@ impl RequestRecord {
         self.request = (1..=MAX_BODY).contains(&json.len()).then(|| json.into());
     }
 
-    /// Sets what the response says.
-    pub(crate) fn set_response(&mut self, response: &Response) {
+    /// Sets what the response says. Returns the same response.
+    pub(crate) async fn set_response(&mut self, response: Response) -> Response {
         if response.extensions().get::<Cut>().is_some() {
-            return;
+            return response;
         }
         self.status = Some(response.status().as_u16());
         match response.extensions().get() {
@@ -141,6 +153,14 @@ impl RequestRecord {
             Some(Detail(Value::String(text))) => self.detail = Some(printable(text)),
             _ => {}
         }
+        if !is_text(&response) {
+            return response;
+        }
+        // Its whole body is in memory already.
+        let (head, body) = response.into_parts();
+        let body = body.collect().await.unwrap_or_default().to_bytes();
+        self.response = Some(body.clone());
+        Response::from_parts(head, Body::from(body))
     }
 
     /// Why the request was refused, in one line.
@@ -169,6 +189,15 @@ impl RequestViolation {
     }
 }
 
+/// Whether the body is a text that is short enough to be kept. The length of a body that a fault
+/// sends late or cuts is not known.
+fn is_text(response: &Response) -> bool {
+    let length = response.body().size_hint().exact();
+    let kind = response.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    length.is_some_and(|length| (1..=MAX_BODY as u64).contains(&length))
+        && kind.is_some_and(|kind| kind == "application/json" || kind.starts_with("text/"))
+}
+
 fn printable(text: &str) -> String {
     names::bounded(text, MAX_TEXT)
 }
@@ -176,4 +205,19 @@ fn printable(text: &str) -> String {
 fn as_json<S: Serializer>(json: &Option<Box<str>>, serializer: S) -> Result<S::Ok, S::Error> {
     let json = json.as_deref().and_then(|json| serde_json::from_str::<Value>(json).ok());
     json.serialize(serializer)
+}
+
+fn as_sent<S: Serializer>(response: &Option<Bytes>, serializer: S) -> Result<S::Ok, S::Error> {
+    response.as_deref().map(without_signatures).serialize(serializer)
+}
+
+/// A response that is JSON, or else its text.
+fn without_signatures(response: &[u8]) -> Value {
+    let text = || Value::from(String::from_utf8_lossy(response));
+    let mut shown = serde_json::from_slice(response).unwrap_or_else(|_| text());
+    texts::replace(&mut shown, &|text| {
+        let (url, _) = text.split_once("signature=")?;
+        Some(format!("{url}signature=[redacted]").into())
+    });
+    shown
 }

@@ -69,8 +69,13 @@ async fn a_request_shows_its_body_and_can_be_copied_without_the_key(stage: &Stag
     bench.get(task["polling_url"].as_str().unwrap()).await;
     browser.click("nav a[href='#/requests']").await;
     browser.wait("document.querySelectorAll('.request').length === 2").await;
-    let shown = browser.run("return document.querySelector('.request pre').textContent").await;
-    let shown: Value = serde_json::from_str(shown.as_str().unwrap()).unwrap();
+    let shown = async |body: &str| -> Value {
+        let shown = format!("return document.querySelector('.request{body}').textContent");
+        serde_json::from_str(browser.run(&shown).await.as_str().unwrap()).unwrap()
+    };
+    assert_eq!(shown(":last-child pre[aria-label=Response]").await, task);
+    assert_eq!(shown(":first-child pre").await["id"], task["id"]);
+    let shown = shown(":last-child pre[aria-label=Request]").await;
     assert_eq!(shown["prompt"], "it's a fox");
     assert_eq!(shown["webhook_secret"], "[redacted]");
     assert!(shown["input_image"].as_str().unwrap().contains("48 x 32"), "{shown}");

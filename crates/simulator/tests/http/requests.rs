@@ -53,6 +53,30 @@ async fn a_task_leaves_its_submission_its_polls_and_its_delivery() {
 }
 
 #[tokio::test]
+async fn responses_are_kept_without_signatures() {
+    let bench = bench().await;
+    let task = bench.submit("/v1/gen-2-pro", &json!({ "prompt": "a fox" })).await;
+    let sample = bench.sample(&task).await;
+    bench.fetch(&sample).await;
+    let refusal = bench.post("/v1/gen-2-pro", &json!({ "width": 3 })).await;
+    let other = bench.submit("/v1/gen-2-pro", &json!({ "prompt": "[[html-502@poll]]" })).await;
+    bench.get(other["polling_url"].as_str().unwrap()).await;
+    let kept: Vec<_> = bench.sim.requests().iter().map(RequestRecord::response).collect();
+    let [submission, poll, delivery, refused, _, page] = kept.try_into().unwrap();
+    assert_eq!(submission, Some(task));
+    let poll = poll.unwrap();
+    let (url, signature) = sample.split_once("signature=").unwrap();
+    assert_eq!(poll["status"], "Ready");
+    assert_eq!(poll["result"]["sample"], format!("{url}signature=[redacted]"));
+    assert_eq!(delivery, None, "a picture");
+    assert_eq!(refused, Some(refusal.json()));
+    assert!(page.unwrap().as_str().unwrap().starts_with("<!DOCTYPE html>"));
+    let shown = bench.show("/api/requests").await;
+    assert!(!shown.to_string().contains(signature), "{shown}");
+    assert_eq!(shown["requests"][4]["response"], poll);
+}
+
+#[tokio::test]
 async fn refused_requests_are_kept_with_the_reason() {
     let bench = bench().await;
     let body = json!({ "width": 3, "input_image": png(8, 8), "webhook_secret": "s3cret" });
@@ -94,6 +118,7 @@ async fn requests_without_a_response_are_kept() {
     Raw::send("POST", &url, &headers, r#"{"prompt":"a fox [[reply-lost]]"}"#).await;
     let cut = only(&bench.sim);
     assert_eq!((cut.status, cut.faults.as_slice()), (None, ["reply-lost"].as_slice()));
+    assert_eq!(cut.response(), None);
     assert!(cut.task_id.is_some());
 
     let declared = [headers[0], headers[1], ("transfer-encoding", "chunked")];
