@@ -1,7 +1,9 @@
-//! Completion in a shell. The script of the shell runs `kiln __complete SHELL ...` with the words
-//! that are typed, and kiln prints what may follow: one candidate per line.
+//! Completion of command lines. The completion script of a shell runs `kiln __complete SHELL ...`
+//! with the words that the user has typed, and kiln prints the candidates for the next word, one
+//! per line.
 //!
-//! Nothing is written and nothing is sent. Files that can't be read offer no candidates.
+//! Completion writes no file and sends no request. A file that can't be read, such as a ledger,
+//! offers no candidates.
 
 use std::{ffi::OsString, io::Write as _, sync::Arc};
 
@@ -28,28 +30,29 @@ pub fn run(arguments: &[OsString]) -> Option<Exit> {
     if command != COMMAND {
         return None;
     }
-    // An error would be printed into the command line that the user types.
+    // The command fails without a message, because the terminal would show the message in the
+    // middle of the command line that the user is typing.
     let Some(shell) = shell.to_str().and_then(|name| name.parse::<Shell>().ok()) else {
         return Some(Exit::Other);
     };
-    // A word that is not valid Unicode is no flag and no model, and only its place matters.
+    // A word that is not valid Unicode is neither a flag nor a model, so only its position matters.
     let typed: Vec<_> = typed.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let text = complete(shell, &typed);
-    // The shell may have stopped reading.
+    // Fails if the shell has closed the pipe, and then nobody needs the candidates.
     let _ = Process::current().stdout.write_all(text.as_bytes());
     Some(Exit::Success)
 }
 
-/// A word that may follow.
+/// A word that the user may type next.
 #[derive(Debug, PartialEq)]
 struct Candidate {
     value: String,
-    /// One line, which may be empty.
+    /// One line about the word, or nothing.
     help: String,
 }
 
-/// The candidates for the word that begins with `current`. `before` are the words before it; the
-/// first one is the program.
+/// Returns the candidates for the word that begins with `current`. `before` has the words before
+/// it, starting with the name of the program.
 fn candidates(before: Vec<String>, current: &str) -> Vec<Candidate> {
     let mut words = usage::rewrite(before.into_iter().map(OsString::from).collect());
     let process = Arc::new(Process::current());
@@ -65,7 +68,7 @@ fn candidates(before: Vec<String>, current: &str) -> Vec<Candidate> {
     let found = engine::complete(&mut command, words, at, directory);
     let mut candidates: Vec<Candidate> =
         found.unwrap_or_default().iter().filter_map(candidate).collect();
-    // Flags are for those who type a `-`, unless nothing else may follow.
+    // Offers flags only to users who have typed a `-`, unless nothing but flags may follow.
     let is_flag = |candidate: &Candidate| candidate.value.starts_with('-');
     if current.is_empty() && !candidates.iter().all(is_flag) {
         candidates.retain(|candidate| !is_flag(candidate));
@@ -73,8 +76,8 @@ fn candidates(before: Vec<String>, current: &str) -> Vec<Candidate> {
     candidates
 }
 
-/// Adds the values that depend on the words before them: those of a setting, and the jobs of a
-/// ledger.
+/// Adds the candidates that depend on earlier words: the values of the setting that `config set`
+/// names, and the jobs of the ledger that the batch uses.
 fn with_values(command: Command, words: &[OsString]) -> Command {
     let setting = words.iter().skip_while(|word| *word != "set").nth(1);
     let setting = setting.and_then(|name| name.to_str()).unwrap_or_default();
@@ -88,8 +91,9 @@ fn with_values(command: Command, words: &[OsString]) -> Command {
         })
 }
 
-/// Help has one line for the flags `--input-image` to `--input-image-8`. The later ones are offered
-/// once `--input-image-` is typed.
+/// Shows the numbered flags whose beginning the user has typed. Help has one line for the flags
+/// `--input-image` to `--input-image-8`, so all but the first are hidden; they are offered once the
+/// user has typed `--input-image-`.
 fn with_numbered(command: Command, current: &str) -> Command {
     let Some(start) = current.strip_prefix("--").filter(|start| start.ends_with('-')) else {
         return command;
@@ -107,7 +111,8 @@ fn with_numbered(command: Command, current: &str) -> Command {
     command.mut_subcommands(|command| shown(command).mut_subcommands(shown))
 }
 
-/// `None` if the shell could not read the value.
+/// Returns `None` if the value has control characters or is not valid Unicode: scripts read one
+/// candidate per line.
 fn candidate(found: &engine::CompletionCandidate) -> Option<Candidate> {
     let value = found.get_value().to_str().filter(|value| printable(value) == *value)?;
     let help = found.get_help().map(ToString::to_string).unwrap_or_default();
@@ -115,7 +120,8 @@ fn candidate(found: &engine::CompletionCandidate) -> Option<Candidate> {
     Some(Candidate { value: value.to_owned(), help })
 }
 
-/// The candidates for what is typed, in the form that the script of the shell reads.
+/// Returns the candidates for what the user has typed, in the form that the script of the shell
+/// reads.
 fn complete(shell: Shell, typed: &[String]) -> String {
     let (current, before) = typed.split_last().map_or(("", typed), |(a, b)| (a.as_str(), b));
     match shell {
@@ -123,7 +129,8 @@ fn complete(shell: Shell, typed: &[String]) -> String {
             let before = before.iter().map(|word| unquoted(word)).collect();
             lines(candidates(before, &unquoted(current)), for_zsh)
         }
-        // The words before the last one are without quotes already.
+        // fish, PowerShell and Elvish have already removed the quotes from the words before the
+        // last one.
         Shell::Fish => lines(candidates(before.to_vec(), &unquoted(current)), with_help),
         Shell::PowerShell => {
             let current = unquoted(current.strip_prefix('=').unwrap_or(current));
@@ -134,8 +141,9 @@ fn complete(shell: Shell, typed: &[String]) -> String {
     }
 }
 
-/// bash passes the line to the cursor, and the end of it that the chosen candidate replaces. That
-/// starts after the last quote, `=` or `:`, so the part of each candidate before it is left out.
+/// bash passes the line up to the cursor, and the end of the line that the chosen candidate
+/// replaces. This end starts after the last quote, `=` or `:`, so the part of a candidate that is
+/// typed before it is left out.
 fn for_bash(line: &str, replaced: &str) -> String {
     let Typed { before, current, .. } = Typed::read(line);
     let kept = Typed::read(line.strip_suffix(replaced).unwrap_or_default());
@@ -156,7 +164,8 @@ struct Typed {
 
 impl Typed {
     fn read(line: &str) -> Self {
-        // In place of what would be typed next. No shell passes it on.
+        // Stands for the next character that the user would type, so that an empty word at the
+        // cursor is not lost. No shell can pass this character in an argument.
         const CURSOR: char = '\0';
         let read = |quote: Option<char>| {
             let end = quote.map(String::from).unwrap_or_default();
@@ -172,12 +181,13 @@ fn unquoted(word: &str) -> String {
     Typed::read(word).current
 }
 
-/// Writes a text so that bash reads it as one word. `quote` is the quote that is open before it.
+/// Quotes a text so that bash reads it as one word. `quote` is the quote that is open before the
+/// text.
 fn quoted(text: &str, quote: Option<char>) -> String {
     if quote == Some('\'') {
         return text.replace('\'', r"'\''");
     }
-    // bash replaces a `~/` at the beginning only if it is not quoted.
+    // bash expands a `~/` at the beginning only if the `~` is not quoted.
     let home = if quote.is_none() && text.starts_with("~/") { "~" } else { "" };
     let is_plain = |c: char| match quote {
         None => c.is_alphanumeric() || "-_./:=@%+,^".contains(c),
@@ -235,7 +245,8 @@ mod tests {
         prop_oneof![4 => prop::sample::select(known).prop_map(str::to_owned), 1 => ".{0,6}"]
     }
 
-    /// The values that nobody can list: the name of the value of an argument, and why.
+    /// Values for which completion cannot list candidates: the name of the value of an argument,
+    /// and the reason.
     const FREE: &[(&str, &str)] = &[
         ("INTEGER", "any number"),
         ("NUMBER", "any number"),
@@ -274,7 +285,8 @@ mod tests {
         ("COMMAND", "`kiln help` is completed as the command itself"),
     ];
 
-    /// The same for arguments whose value is called NAME.
+    /// The ids of arguments with such values whose value is called NAME. Other arguments called
+    /// NAME have candidates, such as the names of presets.
     const FREE_NAMES: &[&str] = &[
         "new_preset",
         "signature_header",

@@ -1,4 +1,4 @@
-//! The context of every command.
+//! The context in which a command runs: its options, the settings, the output, and its deadline.
 
 use std::{ffi::OsString, future, sync::Arc, time::Duration};
 
@@ -16,7 +16,7 @@ use crate::{
 };
 use imagekiln::{Error, ErrorKind, TaskRef, WaitOptions};
 
-/// Set to 1, it has the effect of `--no-history`.
+/// The value 1 has the effect of `--no-history`.
 const NO_HISTORY_VARIABLE: &str = "KILN_NO_HISTORY";
 
 /// How long a command without a deadline waits for each of its tasks.
@@ -29,7 +29,7 @@ pub struct Context {
     pub output: Output,
     pub settings: Settings,
     started: Instant,
-    /// The name by which this program was called.
+    /// The name by which the user called this program, for the commands that messages suggest.
     program: String,
 }
 
@@ -50,19 +50,21 @@ impl Context {
         &self.output.process
     }
 
-    /// The same, but without spinners, for several tasks at once.
+    /// Returns the same context without spinners, for a command that waits for several tasks at
+    /// once.
     pub fn without_spinner(&self) -> Self {
         let mut context = self.clone();
         context.output.spins = false;
         context
     }
 
-    /// How long the command may take, if the user has said so.
+    /// Returns how long the command may take, if a flag or a setting limits it.
     fn deadline(&self) -> Option<Duration> {
         self.shared.deadline.or_else(|| self.settings.deadline())
     }
 
-    /// The time that is left for a submission or for a task.
+    /// Returns the time that is left for a submission or for a task. Without a deadline, each has
+    /// the full [`FOR_A_TASK`].
     pub fn left(&self) -> Duration {
         let left = |deadline: Duration| deadline.saturating_sub(self.started.elapsed());
         self.deadline().map_or(FOR_A_TASK, left)
@@ -76,7 +78,7 @@ impl Context {
         }
     }
 
-    /// Asks about a task until the deadline of the command.
+    /// Waits for a request about a task, such as a poll. Fails at the deadline of the command.
     pub async fn within<T>(
         &self,
         task: &TaskRef,
@@ -96,7 +98,8 @@ impl Context {
         WaitOptions::default().deadline(self.left())
     }
 
-    /// The failure of a command at its deadline. `state` is what is known of the task.
+    /// Returns the failure of a command that has reached its deadline. `state` says what is known
+    /// about the task.
     pub fn late(&self, task: &TaskRef, state: &str, error: Option<&Error>) -> Failure {
         let seconds = self.deadline().unwrap_or(FOR_A_TASK).as_secs_f64();
         let id = one_line(task.id());
@@ -105,24 +108,26 @@ impl Context {
         failure.advise("the task continues")
     }
 
-    /// The hosts that the flags allow, or else the settings.
+    /// Returns the hosts that the flags allow. Without flags, those of the settings.
     pub fn hosts(&self, flags: &[String], name: &Name) -> Vec<String> {
         if flags.is_empty() { self.settings.list(name) } else { flags.to_vec() }
     }
 
-    /// Opens the history for these submissions. `None` if they are not to be recorded.
+    /// Opens the history for these submissions. Returns `None` if the command does not write to the
+    /// history.
     pub fn history(&self, kept: Vec<Kept>) -> Result<Option<History>, Failure> {
         Ok(if self.records()? { Some(History::open(&self.output, kept)?) } else { None })
     }
 
-    /// Whether this command writes to the history. Simulated tasks end with their command.
+    /// Whether this command writes to the history. With `--simulate` it does not, because the tasks
+    /// end with the command, so no later command could continue them.
     pub fn records(&self) -> Result<bool, Failure> {
         let off = flag(self.process(), NO_HISTORY_VARIABLE)?;
         Ok(!off && !self.shared.no_history && !self.shared.simulate)
     }
 
-    /// Adds the command that resumes the task to a failure. `target` is where the picture was to
-    /// go, if the user named another place than before.
+    /// Adds to a failure the command that resumes its task. `target` is the target of the picture,
+    /// and its options are a part of that command unless the history has the same target.
     pub fn with_resume_command(
         &self,
         mut failure: Failure,
@@ -131,7 +136,8 @@ impl Context {
     ) -> Failure {
         let entry = entry.filter(|entry| entry.record.task().is_some());
         let is_not_found = failure.kind == ErrorKind::TaskNotFound;
-        // An id that is not in the history may be misspelled.
+        // If the service does not find an id that is not in the history either, the user may have
+        // misspelled it, so there is nothing to resume.
         if !failure.leaves_a_picture_to_fetch() || is_not_found && entry.is_none() {
             return failure;
         }
@@ -140,7 +146,8 @@ impl Context {
             return failure.advise("the task disappeared with the in-process simulator");
         }
         failure.resume_command = Some(self.resume_command(&failure, task, target, entry));
-        // The picture is paid for, and the same command would make another one.
+        // The picture is paid for, and running the same command again would pay for another one.
+        // The exit code therefore says to continue, unless it is more specific.
         let keeps_its_code = is_not_found || failure.kind == ErrorKind::Usage;
         if failure.exit != Exit::Interrupted && !keeps_its_code {
             failure.exit = Exit::Continues;
@@ -195,12 +202,13 @@ impl Context {
         self.command_line(words.chain(options.iter().map(String::as_str)).collect())
     }
 
-    /// The command that waits for a task that is not in the history, and saves its picture.
+    /// Returns the command that waits for a task that is not in the history, and saves its picture.
     pub fn save_command(&self, task: &TaskRef) -> String {
         self.command_line(vec!["task", "save", &json_of(short_reference(task))])
     }
 
-    /// The command with the global options that it needs, quoted for a POSIX shell.
+    /// Returns a command line for a message: the program, the words, and the global options that
+    /// the new command needs, too, quoted for a POSIX shell.
     pub fn command_line<'a>(&'a self, mut words: Vec<&'a str>) -> String {
         if let Some(profile) = &self.globals.profile {
             words.extend(["--profile", profile]);
@@ -219,8 +227,8 @@ impl Context {
     }
 }
 
-/// The options with which `kiln task save` can save the picture. `target` is the options that
-/// failed, without those that the history has.
+/// Returns the options with which `kiln task save` can save the picture. `target` has the output
+/// options with which saving failed, or nothing if the history has the same target.
 fn remedied(remedy: Remedy, target: Vec<String>, process: &Process) -> Vec<String> {
     const MKDIR: &str = "--mkdir";
     match remedy {
@@ -235,7 +243,8 @@ fn remedied(remedy: Remedy, target: Vec<String>, process: &Process) -> Vec<Strin
     }
 }
 
-/// Enough to resume the task, and short enough for a command line.
+/// Returns the parts of a reference that are enough to resume the task, and short enough for a
+/// command line.
 fn short_reference(task: &TaskRef) -> TaskRef {
     TaskRef::new(task.id(), task.polling_url().clone(), task.operation().map(str::to_owned))
 }

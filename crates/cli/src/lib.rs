@@ -1,7 +1,8 @@
 //! `kiln`: generates and edits pictures with an asynchronous image generation service.
 //!
-//! Models and their flags are built from the contract at run time. A submission is run to its end,
-//! and a paid task is always reported so that it can be resumed.
+//! The commands of the models and their flags are built from the contract at run time. A submission
+//! that has started runs to its end, and the program always reports a paid task in a way that lets
+//! the user resume it.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(
@@ -54,7 +55,8 @@ use crate::{
 /// How long to wait at exit for work in progress, such as a file read or a simulator.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The width of help that is not on a terminal, and the largest one, which is still easy to read.
+/// The width of help if standard output is not a terminal, and the largest width, beyond which
+/// lines are hard to read.
 const DEFAULT_WIDTH: usize = 100;
 const MAX_WIDTH: usize = 120;
 
@@ -89,7 +91,8 @@ pub async fn execute(arguments: Vec<OsString>, process: Arc<Process>) -> u8 {
     let outcome = match usage::parse(&arguments, model, made_with) {
         Ok(matches) => command(&process, &matches, settings, arguments.first()).await,
         Err(usage::Stop::Help(text)) => {
-            // A closed standard output is not an error.
+            // Writing fails if the program that reads standard output has closed it, as `head`
+            // does, and then needs no more of the text.
             let text = process.stdout.paint().styled(&text);
             let text = fit::coloured(&text, help_width(&process));
             let _ = process.line_on_stdout(text.trim_end());
@@ -105,7 +108,7 @@ pub async fn execute(arguments: Vec<OsString>, process: Arc<Process>) -> u8 {
     end(&process, outcome, json)
 }
 
-/// A message as the terminal shows it.
+/// Wraps a message to the width of the terminal, if standard error is one.
 fn on_stderr(text: String, process: &Process) -> String {
     match (process.stderr.columns)() {
         Some(width) => fit::coloured(&text, width),
@@ -113,7 +116,7 @@ fn on_stderr(text: String, process: &Process) -> String {
     }
 }
 
-/// The width of help.
+/// Returns the width of help: that of the terminal, or of the variable `COLUMNS`.
 fn help_width(process: &Process) -> usize {
     let columns = || process.variable("COLUMNS")?.to_str()?.parse().ok();
     let width = (process.stdout.columns)().or_else(columns).unwrap_or(DEFAULT_WIDTH);
@@ -178,7 +181,7 @@ pub mod fuzzing {
         text::{json::json_line, sanitize::one_line},
     };
 
-    /// The error as `kiln` prints it.
+    /// Returns an error as `kiln` prints it.
     fn printed(failure: Failure) -> String {
         report(&failure, Paint::new(false))
     }

@@ -1,8 +1,9 @@
 //! HTTP servers for one person on this machine: the page of `kiln gallery --serve`, and
 //! `kiln mcp --listen`.
 //!
-//! Both serve only requests with a token. Other pages in the browser cannot know it, and requests
-//! that come from them, or through another name of this machine, are refused.
+//! Both serve only requests that contain a token, which other pages in the browser cannot know. In
+//! addition, both refuse requests that another page in the browser has sent, and requests to
+//! another host name that leads to this machine.
 
 use std::{io, net::SocketAddr};
 
@@ -17,18 +18,18 @@ use tokio::net::TcpListener;
 
 use crate::failure::Failure;
 
-/// The status and the text of the response to a request that is refused.
+/// The status code and the text of the response to a refused request.
 pub type Refusal = (StatusCode, String);
 
-/// A server that listens.
+/// A server that listens, but does not accept requests yet.
 pub struct Loopback {
     listener: TcpListener,
-    /// What `Host` must be.
+    /// The value that the header `Host` of a request must have.
     pub host: String,
 }
 
 impl Loopback {
-    /// Listens on an address of this machine. Port 0 picks a free one.
+    /// Listens on an address of this machine. Port 0 stands for any free port.
     pub async fn listen(address: SocketAddr) -> Result<Self, Failure> {
         let failed = |error| Failure::file(format!("could not listen on {address}"), error);
         let listener = TcpListener::bind(address).await.map_err(failed)?;
@@ -36,14 +37,14 @@ impl Loopback {
         Ok(Self { listener, host })
     }
 
-    /// Serves requests until it is dropped.
+    /// Serves requests until this future is dropped.
     pub async fn serve(self, router: Router) -> Result<(), Failure> {
         let served = axum::serve(self.listener, router).await;
         served.map_err(|error| Failure::other("the server stopped", &error))
     }
 }
 
-/// 128 random bits.
+/// Returns 128 random bits as hexadecimal digits.
 pub fn token() -> Result<String, Failure> {
     let mut bytes = [0; 16];
     let random = rustls::crypto::ring::default_provider().secure_random;
@@ -52,8 +53,9 @@ pub fn token() -> Result<String, Failure> {
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// Refuses requests that another page, or another name of this machine, has sent. Returns whether a
-/// page of this server has sent it, because programs send no origin.
+/// Refuses a request whose `Host` is not that of this server, or whose `Origin` is another page.
+/// Returns whether a page of this server has sent the request: browsers send an `Origin` with
+/// requests that change something, and other programs send none.
 pub fn check(headers: &HeaderMap, host: &str) -> Result<bool, Refusal> {
     let refused = |what: &str| Err((StatusCode::FORBIDDEN, format!("another {what}")));
     match header(headers, ORIGIN) {
@@ -64,7 +66,7 @@ pub fn check(headers: &HeaderMap, host: &str) -> Result<bool, Refusal> {
     }
 }
 
-/// A header, if it is text.
+/// Returns a header, if it exists and is ASCII text.
 pub fn header(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
     headers.get(name)?.to_str().ok()
 }

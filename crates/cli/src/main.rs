@@ -1,8 +1,8 @@
-//! The program `kiln`; the library of this package has its code.
+//! The program `kiln`. Its code is in the library of this package.
 
 use std::process::ExitCode;
 
-/// The allocator of musl asks the system for memory 160 times while `kiln` starts.
+/// Replaces the allocator of musl, which asks the system for memory 160 times while `kiln` starts.
 #[cfg(target_env = "musl")]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

@@ -8,16 +8,17 @@ pub const DEFAULT: &str = "gen-2-pro";
 /// The field that describes the picture.
 pub const PROMPT: &str = "prompt";
 
-/// The field that makes pictures of the same request differ.
+/// The field that sets the random seed. Requests that differ only in this field make different
+/// pictures.
 pub const SEED: &str = "seed";
 
-/// A complete name of a model whose name has a path parameter, for help.
+/// Returns an example of a complete name for help, if the name of the model has a path parameter.
 pub fn example_name(model: &Operation) -> Option<String> {
     let [parameter] = model.path_parameters else { return None };
     Some(model.name.replace(&format!("{{{}}}", parameter.name), parameter.example))
 }
 
-/// The fields of a model's images in their order. Masks are left out.
+/// Returns the image fields of a model in the order of the contract, without its masks.
 pub fn image_fields(model: &'static Operation) -> Vec<&'static str> {
     let is_image = |kind: &FieldKind| matches!(kind, FieldKind::Image { mask_of: None, .. });
     let fields = model.fields.iter().filter(|field| is_image(&field.kind));
@@ -32,7 +33,7 @@ pub fn summary(model: &Operation) -> String {
     }
 }
 
-/// The message about a name that is not that of a model, and tips.
+/// Returns the message about an unknown model, and tips.
 pub fn unknown(name: &str) -> (String, Vec<String>) {
     let mut tips = Vec::new();
     if name.contains("finetune") {

@@ -1,7 +1,7 @@
 //! Progress and events on standard error, and results on standard output.
 //!
-//! Writing to a closed stream neither panics nor loses a task: text that can't be written to
-//! standard error is dropped.
+//! A closed stream neither makes the program panic nor ends a command that waits for a paid task:
+//! text that can't be written to standard error is dropped.
 
 use std::{fmt::Write, io, path::Path, sync::Arc, time::Duration};
 
@@ -95,7 +95,8 @@ impl Output {
         self.event("submitted", people, || json!({ "task": task_json(task) }));
     }
 
-    /// Describes a saved picture to people. Programs find the same in the result.
+    /// Describes a saved picture to people. Programs find the same facts in the result on standard
+    /// output.
     pub fn saved(&self, path: &Path, description: impl FnOnce() -> String) {
         if !self.quiet && !self.json {
             let path = printable(&path.to_string_lossy());
@@ -183,12 +184,12 @@ impl Output {
         self.process.line_on_stderr(&line);
     }
 
-    /// A spinner, if standard error is a terminal. Dropping it removes it.
+    /// Starts a spinner, if progress is shown. Dropping the spinner removes it from the terminal.
     pub fn spin(&self, text: impl Into<String>) -> Spinner {
         Spinner::start(self.spins, text.into())
     }
 
-    /// A result on standard output: a line for people, or JSON for programs.
+    /// Prints a result on standard output: text for people, or JSON for programs.
     pub fn result(
         &self,
         people: impl FnOnce() -> String,
@@ -199,8 +200,8 @@ impl Output {
     }
 }
 
-/// The report of a failure for people: a few lines. It may quote anything: the names in a file of
-/// somebody else, or a response.
+/// Returns the report of a failure for people: a few lines. Control characters are replaced,
+/// because messages may quote text that others wrote, such as a job file or a response.
 pub fn report(failure: &Failure, paint: Paint) -> String {
     let mut text = paint.text(ERROR, "error:");
     let mut add = |before: &str, quoted: &str| {
@@ -227,14 +228,14 @@ pub fn report(failure: &Failure, paint: Paint) -> String {
         add(&format!("\n{} ", paint.text(ADVICE, "advice:")), advice);
     }
     if let Some(command) = &failure.resume_command {
-        // A batch is resumed, too.
+        // A batch has a command that resumes it, too, but is not about one task.
         let paid = failure.task.as_ref().map_or("", |_| "the task is paid for; ");
         add(&format!("\n{paid}{}\n  ", paint.text(ADVICE, "resume it with:")), command);
     }
     text
 }
 
-/// The report of a failure for programs.
+/// Returns the report of a failure for programs.
 pub fn report_json(failure: &Failure) -> Value {
     let report = json!({
         "event": "error",
@@ -263,8 +264,8 @@ pub fn report_json(failure: &Failure) -> Value {
     }
 }
 
-/// The outcome of a command that could not write to standard output. A closed pipe is not an error:
-/// its reader does not need the rest.
+/// Returns the outcome of a command that could not write to standard output. A closed pipe is not
+/// an error: the program that read from it does not need the rest.
 pub fn write_failed(error: io::Error) -> Result<(), Failure> {
     match error.kind() {
         io::ErrorKind::BrokenPipe => Ok(()),
@@ -272,7 +273,8 @@ pub fn write_failed(error: io::Error) -> Result<(), Failure> {
     }
 }
 
-/// A task's reference with its cost: what `kiln task submit` prints and `kiln task` reads.
+/// Returns the reference of a task with its cost, as `kiln task submit` prints it and the other
+/// commands of `kiln task` read it.
 pub fn task_json(task: &Task) -> Value {
     let [cost, input_mp, output_mp] =
         [task.cost(), task.input_mp(), task.output_mp()].map(Value::from);
@@ -280,7 +282,7 @@ pub fn task_json(task: &Task) -> Value {
     json::with(reference_json(task.reference()), members)
 }
 
-/// Serializes a reference. This cannot fail; the fallback is the id.
+/// Serializes a reference. This cannot fail, but if it did, the result would still have the id.
 pub fn reference_json(task: &TaskRef) -> Value {
     serde_json::to_value(task).unwrap_or_else(|_| json!({ "id": task.id() }))
 }

@@ -1,5 +1,5 @@
-//! The connection to the service, or to a simulator in this process, and what a command shows and
-//! keeps of its exchanges.
+//! The connection of a command to the service, or to a simulator in this process: the client, the
+//! lines about retries, the recordings of `--record`, and the log of `--verbose`.
 
 use std::{
     fs, io,
@@ -44,27 +44,28 @@ use imagekiln::{
 };
 use imagekiln_simulator::{Config, Simulator, StartError};
 
-/// The time in which pauses that begin or end together share a line.
+/// How much later than the pause in the last line another pause may end without a line of its own.
+/// A line also stands for at least this long.
 const TOGETHER: Duration = Duration::from_secs(5);
 
-/// A client, its journal, and its simulator if it runs in this process.
+/// A client, its journal, and the simulator if it runs in this process.
 pub struct Session {
     pub client: Client,
-    /// `None` if nothing is to be recorded.
+    /// `None` if the command does not write to the history.
     pub history: Option<History>,
-    /// Whether the command has said that the API key is another one.
+    /// Whether the command has already warned that a submission was paid with another API key.
     has_warned: AtomicBool,
     _durations: Option<KeptDurations>,
     _simulator: Option<Simulator>,
 }
 
 impl Session {
-    /// Creates the client; nothing is sent.
+    /// Creates a client without a journal. Sends nothing.
     pub async fn open(context: &Context) -> Result<Self, Failure> {
         Self::recorded(context, None).await
     }
 
-    /// Creates a client whose journal is the history; nothing is sent.
+    /// Creates a client whose journal is the history, if there is one. Sends nothing.
     pub async fn recorded(context: &Context, history: Option<History>) -> Result<Self, Failure> {
         let (builder, simulator) = client(context).await?;
         let builder = match &history {
@@ -78,9 +79,10 @@ impl Session {
         Ok(Self { client, history, has_warned, _durations: durations, _simulator: simulator })
     }
 
-    /// Refuses to continue a submission to another service, which does not know the key of this
-    /// one. The command that continues it is `kiln` with `words`. Warns once of another key, which
-    /// is normal if keys are replaced.
+    /// Refuses to continue a submission that was sent to another service: the client must not send
+    /// its key there. The failure suggests the command `kiln` with `words`, run with the settings
+    /// of that service. If only the API key differs, this warns once and continues, because
+    /// accounts replace their keys from time to time.
     pub fn check_service(
         &self,
         context: &Context,
@@ -107,8 +109,10 @@ impl Session {
         }))
     }
 
-    /// Submits the request of a picture of this command. One with a key may have been submitted
-    /// before. Simulated tasks end with their command, so their keys make no difference.
+    /// Submits the request of a picture of this command. If the request has an idempotency key, an
+    /// earlier command may have submitted it, and the result is the task or the picture of that
+    /// command. Without a history the key has no effect, for example with `--simulate`, whose tasks
+    /// end with their command.
     pub async fn submit(
         &self,
         index: usize,
@@ -116,7 +120,8 @@ impl Session {
         deadline: Duration,
         slot: Option<Slot>,
     ) -> Result<Once, Error> {
-        // If it is not recorded, because it fails before or has a known key, the next one may be.
+        // Dropping the turn lets the next picture be recorded, even if this one never is, because
+        // its submission fails first or its key is known.
         let _turn = self.history.as_ref().map(|history| history.turn(index));
         let options = SubmitOptions::default().deadline(deadline);
         let options = match &self.history {
@@ -125,7 +130,7 @@ impl Session {
         };
         match key.filter(|_| self.history.is_some()) {
             Some(key) => {
-                // It gets one of its own, if it is sent.
+                // If `submit_once_with` has to send the request, it waits for a slot of its own.
                 drop(slot);
                 self.client.submit_once_with(key, request, options).await
             }
@@ -133,14 +138,14 @@ impl Session {
         }
     }
 
-    /// The last submission for a picture of this command, if there is a history.
+    /// Returns the last submission for a picture of this command, if there is a history.
     pub fn submission(&self, index: usize) -> Option<Entry> {
         self.history.as_ref()?.submission(index)
     }
 }
 
-/// Returns the settings of a client that shows its waits, and the simulator that must exist as long
-/// as the client. Nothing is sent.
+/// Returns the builder of a client that shows its pauses before retries, and the simulator, which
+/// must live as long as the client. Sends nothing.
 pub async fn client(context: &Context) -> Result<(ClientBuilder, Option<Simulator>), Failure> {
     let options = &context.shared;
     let (builder, simulator) = if options.simulate {
@@ -168,8 +173,8 @@ pub async fn client(context: &Context) -> Result<(ClientBuilder, Option<Simulato
     Ok(((context.process().client)(builder), simulator))
 }
 
-/// Starts a simulator. Without a seed its ids are unique across runs, so that a task kept from an
-/// earlier run is never mistaken for another one.
+/// Starts a simulator. Without a seed in the settings, it draws one: task ids then differ between
+/// runs, so nobody mistakes a task of an earlier run for one of this run.
 pub async fn simulator(config: Config) -> Result<Simulator, Failure> {
     let seed = config.seed.unwrap_or_else(|| fastrand::u64(..).into());
     Simulator::start(Config { seed: Some(seed), ..config }).await.map_err(|error| match error {
@@ -213,19 +218,20 @@ pub fn tls(is_needed: bool) -> Result<ClientConfig, Failure> {
     Ok(config)
 }
 
-/// Shows waits in the spinner. Without one, prints a line for each pause. All requests of the
-/// command share the line, because a busy service refuses many of them at once.
+/// Shows the pauses before retries in the spinner. Without a spinner, prints a line for a pause,
+/// unless the last line stands for this pause, too: a busy service refuses many requests of a
+/// command at once.
 struct Retries {
     output: Output,
     printed: LastPause,
 }
 
-/// The end of the pause that was printed last.
+/// The end of the pause for which a line was printed last.
 #[derive(Default)]
 struct LastPause(Mutex<Option<Instant>>);
 
 impl LastPause {
-    /// Whether a pause that starts now needs a line of its own. If so, remembers it.
+    /// Whether a pause that starts now needs a line of its own. If so, remembers its end.
     fn is_news(&self, wait: Duration) -> bool {
         let (now, wait) = (Instant::now(), wait.max(TOGETHER));
         let mut printed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -285,7 +291,7 @@ pub struct Recordings {
 }
 
 impl Recordings {
-    /// Creates the directory, if it does not exist.
+    /// Creates the directory, unless it exists.
     pub fn create(path: &Path, output: &Output) -> Result<Self, Failure> {
         let failed = |error| {
             let message = format!("could not create the directory {}", path.display());
@@ -307,7 +313,7 @@ impl Recordings {
             let path = self.path.join(file_name(recording, number));
             match file.persist_noclobber(path) {
                 Ok(_) => return Ok(()),
-                // The name was taken, for example by another process.
+                // Another process may have taken the name, so the next number is tried.
                 Err(failed) if failed.error.kind() == io::ErrorKind::AlreadyExists => {
                     file = failed.file;
                 }
@@ -318,7 +324,8 @@ impl Recordings {
 }
 
 impl Recorder for Recordings {
-    /// Warns once if a file can't be written: the exchange itself has succeeded.
+    /// Writes a recording. If that fails, warns once and continues, because the exchange itself has
+    /// succeeded.
     fn record(&self, recording: Recording) {
         if let Err(error) = self.write(&recording)
             && !self.warned.swap(true, Ordering::Relaxed)
@@ -346,20 +353,21 @@ fn file_name(recording: &Recording, number: u32) -> String {
     format!("{at}-{number:04}-{operation}-{purpose}.json")
 }
 
-/// Logs what the SDK does to standard error, if there is no log yet: the steps at verbosity 1, also
-/// polls and retries from 2. The SDK's events contain no secrets.
+/// Logs the events of the SDK to standard error, unless a log exists: the steps at verbosity 1, and
+/// also polls and retries from 2 on. These events contain no secrets.
 pub fn log(stderr: &Stream, verbosity: u8, json: bool) {
     let level = match verbosity {
         0 => return,
         1 => LevelFilter::INFO,
         _ => LevelFilter::DEBUG,
     };
-    // Only the SDK's events: those of its dependencies contain full URLs with the signed query.
+    // Leaves out the events of the SDK's dependencies, which contain whole URLs with the signed
+    // query.
     let ours = Targets::new().with_target("imagekiln", level);
     let stderr = stderr.clone();
     let events = fmt::layer().with_writer(move || stderr.clone()).with_ansi(false);
     let events = if json { events.json().boxed() } else { events.without_time().boxed() };
-    // Fails only if a subscriber is already installed, which is fine.
+    // Fails only if a subscriber is installed already, and then that one keeps the log.
     let _ = tracing_subscriber::registry().with(events.with_filter(ours)).try_init();
 }
 
@@ -374,10 +382,10 @@ mod tests {
         let (printed, seconds) = (LastPause::default(), Duration::from_secs);
         for (after, wait, is_news) in [
             (0, 60, true),
-            // Jobs that were refused together, with jitter.
+            // Another job that was refused at the same time, and whose pause has other jitter.
             (0, 65, false),
             (3, 60, false),
-            // The service asks for more.
+            // The service asks for a longer pause.
             (0, 600, true),
             (597, 8, false),
             (3, 1, true),

@@ -1,5 +1,5 @@
-//! What a terminal shows besides lines: colours, and below the lines the current step of the
-//! command or the bars of a batch.
+//! What a terminal shows in addition to lines of text: colours, and below the last line the current
+//! step of the command or the bars of a batch.
 
 use std::{
     fmt::{Display, Write},
@@ -23,8 +23,9 @@ pub const ADVICE: Style = AnsiColor::Cyan.on_default().bold();
 pub const PATH: Style = AnsiColor::Green.on_default();
 pub const HEADING: Style = Style::new().bold();
 
-/// Whether a stream shows colour. `NO_COLOR`, `CLICOLOR` and `CLICOLOR_FORCE` decide as for the
-/// parser's own help and errors. JSON and output for programs are never coloured.
+/// Whether a stream shows colours. The variables `NO_COLOR`, `CLICOLOR` and `CLICOLOR_FORCE` have
+/// the same effect as on the help and the errors of the parser. Output for programs is never
+/// coloured.
 #[derive(Debug, Clone, Copy)]
 pub struct Paint(bool);
 
@@ -37,12 +38,12 @@ impl Paint {
         if self.0 { format!("{style}{text}{style:#}") } else { text.to_string() }
     }
 
-    /// Help and errors of the parser.
+    /// Renders a help text or an error of the parser.
     pub fn styled(self, text: &StyledStr) -> String {
         if self.0 { text.ansi().to_string() } else { text.to_string() }
     }
 
-    /// A table whose first line is its heading.
+    /// Emphasizes the first line of a table, which is its heading.
     pub fn table(self, table: &str) -> String {
         match table.split_once('\n') {
             Some((heading, rows)) => format!("{}\n{rows}", self.text(HEADING, heading)),
@@ -63,7 +64,7 @@ struct Current {
     line: Option<Weak<Mutex<Line>>>,
 }
 
-/// A spinner, or nothing without a terminal. Dropping it removes it.
+/// A spinner, which is hidden if progress is not shown. Dropping it removes it from the terminal.
 pub struct Spinner {
     bar: ProgressBar,
     line: Arc<Mutex<Line>>,
@@ -71,12 +72,13 @@ pub struct Spinner {
 
 struct Line {
     text: String,
-    /// The cause of a wait, which is shown in place of the text until the wait ends.
+    /// The cause of a pause and its end. Until then, the spinner shows the cause in place of the
+    /// text.
     wait: Option<(String, Instant)>,
 }
 
 impl Spinner {
-    /// A spinner, if `is_shown`. Lines on standard error appear above it.
+    /// Starts a spinner, which is visible if `is_shown`. Lines on standard error appear above it.
     pub fn start(is_shown: bool, text: String) -> Self {
         let line = Arc::new(Mutex::new(Line { text, wait: None }));
         if !is_shown {
@@ -90,7 +92,7 @@ impl Spinner {
         Self { bar, line }
     }
 
-    /// Replaces the text, and ends the display of a wait.
+    /// Replaces the text, and no longer shows a pause.
     pub fn show(&self, text: impl Into<String>) {
         *lock(&self.line) = Line { text: text.into(), wait: None };
     }
@@ -109,12 +111,13 @@ impl Line {
     }
 }
 
-/// The cause of a wait, and its remaining time.
+/// Returns the cause of a pause with the remaining time.
 pub fn counted_down(text: &str, left: Duration) -> String {
     format!("{text} in {} s", left.as_secs_f64().ceil())
 }
 
-/// The text is computed at each tick, so that a wait counts down and fits a resized terminal.
+/// Returns the style of the spinner. It computes the text at each tick, so that a pause counts down
+/// and the text fits a terminal that was resized.
 fn style(line: Arc<Mutex<Line>>) -> ProgressStyle {
     let style = ProgressStyle::with_template("{spinner} {line} ({elapsed})")
         .unwrap_or_else(|_| ProgressStyle::default_spinner());
@@ -127,7 +130,8 @@ fn style(line: Arc<Mutex<Line>>) -> ProgressStyle {
     })
 }
 
-/// Shows in the spinner for how long the command waits. Returns whether there is a spinner.
+/// Shows in the spinner why and for how long the command pauses. Returns whether there is a
+/// spinner.
 pub fn wait(text: &str, wait: Duration) -> bool {
     let line = lock(&CURRENT).as_ref().and_then(|current| current.line.as_ref()?.upgrade());
     let Some(line) = line else { return false };
@@ -135,7 +139,7 @@ pub fn wait(text: &str, wait: Duration) -> bool {
     true
 }
 
-/// Lets lines on standard error appear above this bar.
+/// Makes lines on standard error appear above this bar.
 pub fn write_above(bar: &ProgressBar) {
     *lock(&CURRENT) = Some(Current { bar: bar.downgrade(), line: None });
 }
@@ -161,7 +165,8 @@ const RATE: u8 = 20;
 const WRAP_OFF: &str = if cfg!(unix) { "\x1b[?7l" } else { "" };
 const WRAP_ON: &str = if cfg!(unix) { "\x1b[?7h" } else { "" };
 
-/// Standard error, for a bar of this number of lines.
+/// Returns standard error as the target of a bar with this number of lines. A terminal that cannot
+/// move its cursor shows no bar.
 pub fn target(height: usize) -> ProgressDrawTarget {
     if is_dumb() {
         return ProgressDrawTarget::hidden();
@@ -172,9 +177,9 @@ pub fn target(height: usize) -> ProgressDrawTarget {
 
 /// The last lines of the terminal, in which the progress is drawn.
 ///
-/// The cursor stays at the start of these lines. indicatif alone leaves it at their end. The `^C`
-/// that a terminal shows then begins another line, and a terminal that becomes narrower wraps the
-/// lines into more lines than indicatif removes.
+/// The cursor stays at the start of these lines. indicatif alone would leave it at their end, with
+/// two effects: the `^C` that a terminal shows would begin another line, and a terminal that
+/// becomes narrower would wrap the lines into more lines than indicatif removes.
 #[derive(Debug)]
 struct Live {
     terminal: Term,
@@ -214,7 +219,8 @@ impl TermLike for Live {
         self.terminal.size().0
     }
 
-    // indicatif moves from where it leaves the cursor to the lines that it clears.
+    // Before indicatif clears lines, it moves the cursor to them from the end, where it expects the
+    // cursor. The cursor is at the start already, so these methods do nothing.
 
     fn move_cursor_up(&self, _: usize) -> io::Result<()> {
         Ok(())
@@ -241,7 +247,7 @@ impl TermLike for Live {
     }
 
     fn write_str(&self, line: &str) -> io::Result<()> {
-        // indicatif fills each line with blanks.
+        // indicatif also writes blanks, to fill each line up to its end.
         if !line.trim().is_empty() {
             lock(&self.frame).push(line.to_owned());
         }

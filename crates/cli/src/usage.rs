@@ -1,5 +1,6 @@
-//! Parses the command line and reports its errors. Parts of it are read and rewritten before it can
-//! be parsed.
+//! Parses the command line and reports its errors. The grammar depends on the model, so some words
+//! are read before the command line is parsed, and some are rewritten because the parser cannot
+//! read them.
 
 use std::ffi::{OsStr, OsString};
 
@@ -24,7 +25,7 @@ use crate::{
 };
 use imagekiln::{CompleteModel, FieldKind, Operation, complete_model};
 
-/// Why no command is executed.
+/// Why the program executes no command.
 pub enum Stop {
     /// Help or the version was requested.
     Help(StyledStr),
@@ -32,16 +33,16 @@ pub enum Stop {
     Wrong(StyledStr),
 }
 
-/// Parses in two steps, because the model decides which flags there are. `configured` is the model
-/// of commands without `--model`, and `made_with` finds the model of the picture that `kiln again`
-/// makes again.
+/// Parses in two steps, because the flags depend on the model: finds the model, then parses with
+/// the grammar for it. `configured` is the model of commands without `--model`, and `made_with`
+/// finds the model of the picture that `kiln again` makes again.
 pub fn parse(
     arguments: &[OsString],
     configured: Option<&'static Operation>,
     made_with: impl FnOnce(&str) -> Option<&'static Operation>,
 ) -> Result<ArgMatches, Stop> {
     if let Some(name) = named_model(arguments).filter(|name| models::find(name).is_none()) {
-        // Without the model its flags are unknown, so report only the name.
+        // Without a model there are no flags to check, so only the name is reported.
         return Err(Stop::Wrong(unknown_model(name)));
     }
     let default = || Stop::Wrong(unknown_model(models::DEFAULT));
@@ -78,7 +79,8 @@ pub fn parse(
     Ok(matches)
 }
 
-/// The grammar of a command line, and the model whose fields are the flags of `kiln again`.
+/// Returns the grammar for a command line and, for `kiln again`, the model whose fields are its
+/// flags.
 pub fn grammar_of(
     arguments: &[OsString],
     model: &'static Operation,
@@ -92,8 +94,8 @@ pub fn grammar_of(
     (grammar.mut_subcommand(again::NAME, |_| again), Some(model))
 }
 
-/// The model whose fields are the flags: the one that `--model` names, or `configured`, or the
-/// default.
+/// Returns the model whose fields are the flags: the one that `--model` names, or else
+/// `configured`, or else the default.
 pub fn model(
     arguments: &[OsString],
     configured: Option<&'static Operation>,
@@ -102,46 +104,49 @@ pub fn model(
     named.or(configured).or_else(|| models::find(models::DEFAULT))
 }
 
-/// `kiln batch` accepts several models; its flags are the fields of the first one.
+/// Returns the model that `--model` names. `kiln batch run` accepts several; its flags are the
+/// fields of the first one.
 fn named_model(arguments: &[OsString]) -> Option<&str> {
     value(arguments, &MODEL_FLAGS)?.1.split(',').next()
 }
 
-/// The words that are not flags, without the name of a command whose subcommands have flags of
-/// models.
+/// Returns the words that are not flags, without a leading `tool` or `task`: the flags of a model
+/// belong to the subcommands of these two.
 fn command_words(arguments: &[OsString]) -> impl Iterator<Item = (usize, &str)> {
     let mut words = words(arguments).peekable();
     words.next_if(|(_, word)| [tools::NAME, task::NAME].contains(word));
     words
 }
 
-/// The picture of `kiln again`: its first argument, or the first one that can only be a number.
+/// Returns the picture of `kiln again`: the first word that begins with `@`, which can only be a
+/// picture, or else the first word.
 fn picture(arguments: &[OsString]) -> Option<&str> {
     let words = words(arguments).map(|(_, word)| word);
     let words: Vec<&str> = words.skip_while(|word| *word != again::NAME).skip(1).collect();
     words.iter().find(|word| word.starts_with('@')).or(words.first()).copied()
 }
 
-/// Whether the flags of a command are the fields of any model.
+/// Whether this is a command that takes a prompt and accepts any model.
 fn takes_prompts(command: &str) -> bool {
     [generate::NAME, edit::NAME].contains(&command)
 }
 
-/// The message about an unknown model, with tips.
+/// Returns the message about an unknown model, with tips.
 fn unknown_model(name: &str) -> StyledStr {
     let (message, tips) = models::unknown(name);
     let tips: String = tips.iter().map(|tip| format!("\n  tip: {tip}")).collect();
     format!("{ERROR}error:{ERROR:#} {message}\n{tips}").into()
 }
 
-/// Adds a tip to an unknown command: a prompt or a model without its command, or a word of another
-/// program. `command` is the first word, which has subcommands unless it is unknown.
+/// Adds a tip to the error about an unknown command. It may be a prompt or a model without its
+/// command, or a word from another program. `command` is the first word of the command line: the
+/// unknown command itself, or a command with subcommands.
 fn with_tip_on_command(mut error: clap::Error, program: &Command, command: &str) -> clap::Error {
     let word = text(&error, ContextKind::InvalidSubcommand);
     if let Some(model) = models::find(&word) {
         with_tips(error, vec![format!("to run a model, use 'kiln run {model}'")])
     } else if let Some(tip) = words::tip(program, command, &word) {
-        // The parser suggests commands whose spelling is similar.
+        // The parser's own suggestion is a command with a similar spelling, which the tip replaces.
         error.remove(ContextKind::SuggestedSubcommand);
         with_tips(error, vec![tip])
     } else {
@@ -149,8 +154,8 @@ fn with_tip_on_command(mut error: clap::Error, program: &Command, command: &str)
     }
 }
 
-/// Adds tips to an unknown argument: its meaning for other models, and how to send it anyway.
-/// `model` is the model whose fields are the flags of the command.
+/// Adds tips to the error about an unknown argument: which models have such a field, and how to
+/// send it anyway. `model` is the model whose fields are the flags of the command.
 fn with_tips_on_argument(
     error: clap::Error,
     command: &str,
@@ -166,11 +171,12 @@ fn with_tips_on_argument(
         }
         None => tools::find(command).map(|tool| tool.takes()).into_iter().collect(),
     };
-    // Replaces the parser's own tip, which is to pass the flag as a prompt.
+    // These tips replace the parser's own, which suggests passing the flag as a prompt.
     with_tips(error, tips)
 }
 
-/// `is_similar` is whether the parser suggests a similar flag.
+/// Returns the tips about an unknown flag. `is_similar` says that the parser suggests a similar
+/// flag.
 fn on_flag(flag: &str, model: &'static Operation, is_similar: bool) -> Vec<String> {
     let flag = one_line(flag.split('=').next().unwrap_or_default());
     let field = flag.replace('-', "_");
@@ -205,7 +211,8 @@ fn text(error: &clap::Error, kind: ContextKind) -> String {
     }
 }
 
-/// Converts a message of the parser to a failure, for programs: its first paragraph and its tips.
+/// Converts a message of the parser to a failure for programs. The message is the first paragraph,
+/// and the tips are the advice.
 pub fn failure(text: &str) -> Failure {
     let text = text.trim().trim_start_matches("error: ");
     let (message, rest) = text.split_once("\n\n").unwrap_or((text, ""));
@@ -219,37 +226,38 @@ pub fn failure(text: &str) -> Failure {
     })
 }
 
-/// The two spellings of `--model`, whose value decides the flags of the commands that have it.
+/// The two spellings of `--model`, whose value decides which other flags there are.
 const MODEL_FLAGS: [&str; 2] = ["--model", "-m"];
 
-/// The value of `--profile`, which decides the default model.
+/// Returns the value of `--profile`. It is read before parsing, because a profile can set the
+/// model.
 pub fn profile(arguments: &[OsString]) -> Option<&str> {
     value(arguments, &["--profile"]).map(|(_, name)| name)
 }
 
-/// The value of `--preset`, whose model precedes the settings.
+/// Returns the value of `--preset`, whose model precedes that of the settings.
 pub fn preset(arguments: &[OsString]) -> Option<&str> {
     value(arguments, &["--preset"]).map(|(_, name)| name)
 }
 
-/// Whether `--json` is set. Parse errors are printed as JSON too.
+/// Whether `--json` is set. It is read before parsing, so that errors of the parser are JSON, too.
 pub fn json(arguments: &[OsString]) -> bool {
     before_end(arguments).iter().any(|argument| argument == "--json")
 }
 
-/// The arguments before `--`; everything after it is positional.
+/// Returns the arguments before `--`. Arguments after it are positional.
 fn before_end(arguments: &[OsString]) -> &[OsString] {
     arguments.split(|argument| argument == "--").next().unwrap_or_default()
 }
 
-/// The words that are not flags, with their positions: the command and, for `run` and `submit`, the
-/// model.
+/// Returns the words before `--` that are not flags, with their positions. They include values of
+/// flags, because it is not known yet which flags have one.
 fn words(arguments: &[OsString]) -> impl Iterator<Item = (usize, &str)> {
     let words = before_end(arguments).iter().enumerate().skip(1);
     words.filter(|(_, word)| !is_flag(word)).filter_map(|(at, word)| Some((at, word.to_str()?)))
 }
 
-/// The value of the first of these flags, and its position.
+/// Returns the value of the first argument that is one of these flags, and its position.
 pub fn value<'a>(arguments: &'a [OsString], names: &[&str]) -> Option<(usize, &'a str)> {
     let flags = before_end(arguments);
     flags.iter().enumerate().find_map(|(at, argument)| {
@@ -266,8 +274,8 @@ fn is_flag(word: &OsStr) -> bool {
     word.as_encoded_bytes().starts_with(b"-")
 }
 
-/// Spells out what the parser can't read: names that contain a path parameter, booleans without
-/// `=`, and commands that are flags.
+/// Rewrites what the parser can't read: names of models that contain the value of a path parameter,
+/// booleans without `=`, and commands that stand for flags.
 pub fn rewrite(arguments: Vec<OsString>) -> Vec<OsString> {
     spell_help(fill_models(join_booleans(arguments)))
 }
@@ -288,10 +296,10 @@ fn spell_help(mut arguments: Vec<OsString>) -> Vec<OsString> {
     arguments
 }
 
-/// Rewrites names such as `gen-2-klein-9b-kv-finetuned`: the model becomes
-/// `{base_model}-finetuned`, and `--base-model` its parameter.
+/// Rewrites a complete name of a model, such as `gen-2-klein-9b-kv-finetuned`, as the name of the
+/// model and its path parameter: `{base_model}-finetuned --base-model=gen-2-klein-9b-kv`.
 fn fill_models(mut arguments: Vec<OsString>) -> Vec<OsString> {
-    // It lists submissions to a model by its complete name.
+    // `kiln history` looks for the complete name, which submissions have.
     if words(&arguments).next().is_some_and(|(_, word)| word == history::NAME) {
         return arguments;
     }
@@ -310,8 +318,8 @@ fn fill_models(mut arguments: Vec<OsString>) -> Vec<OsString> {
     arguments
 }
 
-/// Rewrites `--raw false` as `--raw=false` and leaves `--raw "a fox"` alone: a boolean flag
-/// consumes the next argument only if it is `true` or `false`.
+/// Rewrites `--raw false` as `--raw=false`, and leaves `--raw "a fox"` as it is: the next argument
+/// is the value of a boolean flag only if it is `true` or `false`.
 fn join_booleans(arguments: Vec<OsString>) -> Vec<OsString> {
     let end = before_end(&arguments).len();
     let mut joined: Vec<OsString> = Vec::with_capacity(arguments.len());

@@ -1,8 +1,10 @@
-//! What people and assistants call the commands of `kiln`: the words of other programs.
+//! Tips for words that are not commands of `kiln`, but that people and assistants try because other
+//! programs have such commands.
 
 use clap::Command;
 
-/// Words that follow a command, or the program, and their tip.
+/// The command after which the words are tried, which is empty for the program itself; the words;
+/// and the tip about them.
 const MEANT: [(&str, &[&str], &str); 38] = [
     (
         "",
@@ -139,8 +141,8 @@ const HISTORY: &str = "'kiln history' lists the submissions and their states; 'k
 const RESUME: &str = "'kiln resume' waits for every unfinished task and saves its picture; 'kiln \
                       task' is about one task";
 
-/// The tip for a word that is no command. `command` is the first word of the command line, and
-/// `program` has all commands: the word may be one of those after another command.
+/// Returns the tip for a word that is not a command. `command` is the first word of the command
+/// line. `program` is the whole grammar, in which the word may be a subcommand of another command.
 pub fn tip(program: &Command, command: &str, word: &str) -> Option<String> {
     if !word.is_ascii() || word.contains(char::is_whitespace) {
         return Some(PROMPT.to_owned());
@@ -164,7 +166,8 @@ pub fn tip(program: &Command, command: &str, word: &str) -> Option<String> {
     })
 }
 
-/// The command lines below a command that end with a word. Names of models are none.
+/// Returns the command lines below a command that end with a word. The caller has checked that the
+/// word is not the name of a model, which is a subcommand of `kiln run`, too.
 fn paths(command: &Command, path: String, word: &str) -> Vec<String> {
     let mut found = Vec::new();
     for inner in command.get_subcommands() {

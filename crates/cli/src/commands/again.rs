@@ -29,7 +29,8 @@ pub const NAME: &str = "again";
 
 const PICTURE: &str = "picture";
 
-/// The model of the picture.
+/// The id of a hidden argument. Its default is the model of the picture that was found before
+/// parsing, so that `execute` can tell whether this is the picture that the parser found.
 const MADE_WITH: &str = "model of the picture";
 
 const EXAMPLES: &str = "\
@@ -43,13 +44,14 @@ the picture's model: `kiln again @3 --help` lists them. With --model, those of a
 and fields that it does not have are left out. With -n, each picture gets a new seed. Files of \
 images must still be the same.";
 
-/// The model of a picture that was made before.
+/// Finds the model of a picture that was made before.
 pub fn made_with(process: &Process, picture: &str) -> Option<&'static Operation> {
     Made::find(process, picture).ok()?.operation()
 }
 
-/// The model of the picture, and the one whose fields are the flags. Without them, any flags are
-/// accepted, and the command reports what is wrong with the picture.
+/// `models` are the model of the picture, and the one whose fields are the flags. If the picture
+/// was not found, there are none: then the command accepts any flags, and reports what is wrong
+/// with the picture.
 pub fn command(models: Option<(&'static Operation, &'static Operation)>) -> Command {
     let picture = Arg::new(PICTURE)
         .value_name("PICTURE")
@@ -65,7 +67,7 @@ pub fn command(models: Option<(&'static Operation, &'static Operation)>) -> Comm
             let marker =
                 Arg::new(MADE_WITH).long(MADE_WITH).hide(true).default_value(made_with.name);
             let model_arg = model::model_arg(model, made_with.name, models::models());
-            // This command pays again by its name.
+            // `kiln again` always pays again, so it does not need `--again`.
             let options: Vec<_> = own_options().into_iter().filter(|arg| !is_again(arg)).collect();
             model::with_fields(command.args([marker, model_arg]), model, &[], &options)
         }
@@ -123,7 +125,8 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     making::make(context, pictures, matches).await
 }
 
-/// Refuses to pay with another profile than the picture was paid with, unless the person names it.
+/// Refuses to pay with another profile than the one that paid for the picture, unless the person
+/// names the other profile with `--profile`.
 fn check_profile(profile: &Profile, entry: &Entry) -> Result<(), Failure> {
     let (number, name) = (entry.number, &profile.name);
     match &entry.kept.profile {

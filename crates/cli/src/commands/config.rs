@@ -170,7 +170,7 @@ fn get(context: &Context, name: &str) -> Result<(), Failure> {
     )
 }
 
-/// A value for scripts: a line for each item of a list.
+/// Returns a value for scripts, with a line for each item of a list.
 fn lines(value: &Value) -> String {
     let items = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
     items.iter().map(shown).collect::<Vec<_>>().join("\n")
@@ -186,8 +186,8 @@ fn set(context: &Context, name: &str, texts: &[String]) -> Result<(), Failure> {
     change(context, name, texts)
 }
 
-/// Refuses what a client would refuse. Reading the file checks less, because the environment may
-/// precede its URLs.
+/// Refuses values that a client would refuse. Commands that only read the file check less, because
+/// the environment may replace the URLs in it.
 pub fn check(settings: &Settings, name: &Name, texts: &[String]) -> Result<(), Failure> {
     texts.iter().try_for_each(|text| {
         let Some(client) = settings.trial(name, text)? else { return Ok(()) };
@@ -197,13 +197,14 @@ pub fn check(settings: &Settings, name: &Name, texts: &[String]) -> Result<(), F
     })
 }
 
-/// The failure of a value that was given, and is not that of the variable.
+/// Removes the name of the setting from a failure, so that its message does not blame the variable
+/// or the file: the user has just typed the value.
 pub fn without_place(mut failure: Failure) -> Failure {
     failure.setting = None;
     failure
 }
 
-/// Sets a setting, or removes it if there are no texts.
+/// Sets a setting to these texts, or removes it if there are none.
 fn change(context: &Context, name: &Name, texts: &[String]) -> Result<(), Failure> {
     let settings = &context.settings;
     let is_changed = settings.edit(name, texts)?;
@@ -262,7 +263,7 @@ fn profiles(context: &Context) -> Result<(), Failure> {
 async fn edit(context: &Context) -> Result<(), Failure> {
     let (process, path) = (context.process(), context.settings.path()?);
     if !process.stdin.is_terminal {
-        // Most editors would wait for keys for ever.
+        // Without a terminal, most editors would wait for keys for ever.
         let problem = "could not open an editor: standard input is not a terminal";
         let advice = format!("use `kiln config set`, or edit {}", path.display());
         return Err(Failure::usage(problem).advise(advice));
@@ -274,7 +275,7 @@ async fn edit(context: &Context) -> Result<(), Failure> {
         let failed = |error| Failure::file(format!("could not write {}", path.display()), error);
         write_private(&path, "").map_err(failed)?;
     }
-    // The variables may have arguments, too, as in `code --wait`.
+    // The variables may also contain arguments, as in `code --wait`.
     let mut words = editor.split_whitespace();
     let mut command = Command::new(words.next().unwrap_or(default));
     let failed = |error| {
@@ -290,8 +291,8 @@ async fn edit(context: &Context) -> Result<(), Failure> {
     if ended.success() { Ok(()) } else { Err(failed(io::Error::other(ended.to_string()))) }
 }
 
-/// The value in effect of a setting, and its source. The value is `null` if there is none, `[set]`
-/// for a secret.
+/// Returns the value in effect of a setting, and its source. The value is `[set]` for a secret, and
+/// `null` if the setting is not set and has no default.
 fn in_effect(settings: &Settings, name: &'static Name) -> (Value, Source) {
     let found = if name.name == PROFILE.name {
         let profile = settings.profile.clone();

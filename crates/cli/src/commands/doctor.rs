@@ -1,5 +1,5 @@
-//! `kiln doctor`: checks whether this machine can use the service. Submits nothing and costs
-//! nothing.
+//! `kiln doctor`: checks whether this machine can use the service, without submitting a task, so it
+//! costs nothing.
 
 use std::{
     error::Error,
@@ -35,16 +35,17 @@ const COST: &str = "\
     Submits nothing and costs nothing: the key is checked by polling a task that does not exist. \
     The exit code is 0 if all is well, and otherwise that of the first problem.";
 
-/// The checks of the service, in their order.
+/// The checks that need the service, in their order.
 const CHECKS: [&str; 4] = ["address", "tls", "clock", "key"];
 
 /// How long each step may take.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// The tolerated error of the clock: older webhooks are refused.
+/// The largest tolerated difference between the clocks. A webhook whose time differs by more is
+/// refused.
 const MAX_SKEW: Duration = Duration::from_secs(300);
 
-/// A task that no service has.
+/// The id of a task that no service has.
 const UNKNOWN_TASK: &str = "00000000-0000-0000-0000-000000000000";
 
 /// Check the settings, the connection, the key and the clock
@@ -82,7 +83,7 @@ struct Check {
     state: &'static str,
     message: String,
     advice: Option<String>,
-    /// The exit code of a problem.
+    /// The exit code of the command, if this is the first problem.
     #[serde(skip)]
     exit: Option<Exit>,
 }
@@ -100,12 +101,12 @@ impl Check {
         }
     }
 
-    /// Not checked, because something else is missing.
+    /// Returns a check that was not made, because something else is missing.
     fn skipped(name: &'static str, why: &str) -> Self {
         Self { name, state: "skipped", message: why.to_owned(), advice: None, exit: None }
     }
 
-    /// The check, and its advice.
+    /// Returns the row of the check and, if there is advice, a row with the advice.
     fn rows(&self) -> impl Iterator<Item = [String; 3]> {
         let row = [self.state.to_owned(), self.name.to_owned(), printable(&self.message)];
         let advice = self.advice.as_deref().filter(|advice| !advice.is_empty());
@@ -120,7 +121,7 @@ fn problem(exit: Exit, text: impl Into<String>, advice: impl Into<String>) -> Fa
     failure
 }
 
-/// The profile in effect, and the file of its settings.
+/// Names the profile in effect and the file with the settings.
 fn origin(settings: &Settings) -> String {
     let profile = &settings.profile;
     let file = match settings.path() {
@@ -130,7 +131,7 @@ fn origin(settings: &Settings) -> String {
     format!("profile `{}` ({}), {file}", profile.name, profile.source)
 }
 
-/// The directories of the settings and of the history.
+/// Checks the directories of the settings and of the history.
 fn directories(process: &Process, settings: &Settings) -> [Check; 2] {
     let key = settings.key_file().ok();
     let private: Vec<&Path> =
@@ -140,8 +141,8 @@ fn directories(process: &Process, settings: &Settings) -> [Check; 2] {
     [Check::of("config", config), Check::of("history", state)]
 }
 
-/// Checks that a directory, or the one in which it would be created, can be written to, and that
-/// other users can't read what is `private`.
+/// Checks that a directory, or the nearest parent that exists, can be written to, and that other
+/// users can't read the `private` paths.
 fn directory(path: &Path, private: &[&Path]) -> Result<String, Failure> {
     let existing = path.ancestors().find(|path| path.exists()).unwrap_or(path);
     if let Err(error) = probe(existing) {
@@ -171,7 +172,7 @@ fn is_open(_: &Path) -> bool {
     false
 }
 
-/// The abilities of standard error. None of them is a problem.
+/// Describes the abilities of standard error. A missing ability is not a problem.
 fn terminal(process: &Process) -> String {
     if !process.stderr.is_terminal {
         return "standard error is not a terminal, so no progress is shown".to_owned();
@@ -182,7 +183,7 @@ fn terminal(process: &Process) -> String {
     format!("{width}, {colours}")
 }
 
-/// Checks the service. A check without which the next ones can't succeed skips them.
+/// Makes the checks that need the service. If the service is not reached, skips the rest of them.
 async fn service(context: &Context) -> Vec<Check> {
     let mut checks = Vec::new();
     if let Err((name, failure)) = reach(context, &mut checks).await {
@@ -192,12 +193,13 @@ async fn service(context: &Context) -> Vec<Check> {
     checks
 }
 
-/// The checks after the first ones, which are skipped.
+/// Returns all but the first `after` checks of the service, as skipped.
 fn skipped(after: usize, why: &'static str) -> impl Iterator<Item = Check> {
     CHECKS.into_iter().skip(after).map(move |name| Check::skipped(name, why))
 }
 
-/// Makes one check after the other until one fails. Returns its name and its failure.
+/// Makes the checks in their order. If the address or TLS fails, the later checks cannot succeed,
+/// so this returns the name of the check and its failure.
 async fn reach(context: &Context, checks: &mut Vec<Check>) -> Result<(), (&'static str, Failure)> {
     let (base, found) = connect(context).await.map_err(|failure| ("address", failure))?;
     checks.push(Check::of("address", Ok(found)));
@@ -208,10 +210,10 @@ async fn reach(context: &Context, checks: &mut Vec<Check>) -> Result<(), (&'stat
     Ok(())
 }
 
-/// The base URL. The client checks more of it.
+/// Returns the base URL. Checks only that it is a URL with a host; the client checks the rest.
 fn base(context: &Context) -> Result<Url, Failure> {
     let Some(text) = context.settings.text(&BASE_URL) else {
-        // Names what is missing, which is at least the base URL.
+        // This error names everything that is missing, including the base URL.
         let missing = context.settings.service().err();
         return Err(missing.unwrap_or_else(|| Failure::settings("the base URL is not set")));
     };
@@ -255,7 +257,7 @@ async fn within<T>(work: impl Future<Output = io::Result<T>>) -> Result<T, Strin
     }
 }
 
-/// The variable that sets a proxy for this URL.
+/// Returns the name of the variable that sets a proxy for this URL.
 fn proxy(process: &Process, base: &Url) -> Option<&'static str> {
     let is_local = matches!(base.host_str(), Some("localhost" | "127.0.0.1" | "[::1]"));
     let variables = match base.scheme() {
@@ -266,7 +268,7 @@ fn proxy(process: &Process, base: &Url) -> Option<&'static str> {
     variables.into_iter().find(|name| !is_local && is_set(name))
 }
 
-/// Sends a request without the key. Returns the response, whatever it says.
+/// Sends a request without the key. Returns any response, whatever its status code.
 async fn request(base: &Url) -> Result<(Response, String), Failure> {
     let is_https = base.scheme() == "https";
     let tls = service::tls(is_https)?;
@@ -289,7 +291,7 @@ async fn request(base: &Url) -> Result<(Response, String), Failure> {
     Ok((response, text.to_owned()))
 }
 
-/// The innermost cause, which says most.
+/// Returns the innermost cause of an error, which says most.
 fn last_cause(error: &(dyn Error + 'static)) -> String {
     let mut cause = error;
     while let Some(source) = cause.source() {
@@ -335,7 +337,8 @@ async fn accepted(context: &Context) -> Result<String, Failure> {
     Ok(format!("the service accepts it ({source})"))
 }
 
-/// The problem of a poll. What the client says about the task of a poll is not true of this one.
+/// Returns the problem that the poll has found. Its advice replaces that of the client, which is
+/// about a task that exists and is paid for.
 fn refused(error: &imagekiln::Error) -> Failure {
     let advice = match error.kind() {
         ErrorKind::Auth => {

@@ -107,7 +107,8 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     making::make(context, Pictures { variants, ..request.into() }, matches).await
 }
 
-/// The name of an image without its ending. The query of a URL may be secret.
+/// Returns the name of an image without its extension. Leaves out the query of a URL, which may
+/// contain a secret.
 fn name_of(given: &OsStr) -> String {
     let text = given.to_string_lossy();
     if is_data_url(&text) {
@@ -118,7 +119,8 @@ fn name_of(given: &OsStr) -> String {
     name.to_string_lossy().into_owned()
 }
 
-/// The fields of `count` images. Masks have a flag of their own.
+/// Returns the image fields of a model, without its masks, which have flags of their own. Fails if
+/// the model has fewer fields than `count` images need.
 fn fields_for(model: &'static Operation, count: usize) -> Result<Vec<&'static str>, Failure> {
     let fields = models::image_fields(model);
     let (problem, advice) = match fields.len() {

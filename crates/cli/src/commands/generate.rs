@@ -1,5 +1,5 @@
-//! `kiln generate PROMPT`: makes a picture from a prompt. Here are also the options that other
-//! commands that make pictures have.
+//! `kiln generate PROMPT`: makes a picture from a prompt. Also contains the options that all
+//! commands that make pictures share.
 
 use clap::{Arg, ArgMatches, Command};
 
@@ -56,13 +56,14 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     making::make(context, Pictures { variants, ..request.into() }, matches).await
 }
 
-/// `--model` with any model.
+/// Returns `--model`, which accepts any model.
 pub fn any_model(chosen: &'static Operation) -> Arg {
     model::model_arg(chosen, models::DEFAULT, models::models())
 }
 
-/// Adds `--model` and the flags of the chosen model to a command. Fields in `elsewhere` are its
-/// arguments. `--help` has notes after the examples.
+/// Adds `--model` and the flags of the chosen model to a command. The fields in `elsewhere` get no
+/// flags, because they are arguments of the command. `--help` shows the text `more` after the
+/// examples.
 pub fn of_model(
     command: Command,
     chosen: &'static Operation,
@@ -78,7 +79,8 @@ pub fn of_model(
         .after_long_help(format!("{examples}{more}\n\n{description}\n{notes}"))
 }
 
-/// The options of commands that make pictures, besides the fields of the model.
+/// Returns the options of commands that make pictures, except `--model` and the fields of the
+/// model.
 pub fn own_options() -> Vec<Arg> {
     let own = output::args().into_iter().chain(seeing::args()).chain([options::count()]);
     let own = own.chain(options::of::<KeyOptions>());
@@ -87,8 +89,8 @@ pub fn own_options() -> Vec<Arg> {
     own.chain(options::shared(options::MAKING)).collect()
 }
 
-/// Refuses a model without a prompt. If the contract does not show all fields of a model, it may
-/// have one.
+/// Refuses a model that has no prompt. Accepts a model of which the contract does not show all
+/// fields, because one of the others may be a prompt.
 pub fn takes_prompt(model: &'static Operation) -> Result<(), Failure> {
     if options::may_have(model, &[PROMPT]) {
         return Ok(());

@@ -96,7 +96,8 @@ pub fn run(context: &Context, options: &Options) -> Result<(), Failure> {
     };
     let mut found = history::read(process)?.peekable();
     let is_empty = found.peek().is_none();
-    // What cannot be read may be what is looked for.
+    // Lists a submission that cannot be read, whatever the conditions, because it may be the one
+    // that the user looks for.
     let found = found.filter(|found| found.as_ref().map_or(true, fits));
     let found: Vec<_> = found.take(options.limit.unwrap_or(LIMIT) as usize).collect();
     if found.is_empty() {

@@ -1,4 +1,5 @@
-//! `kiln config completions` and `man`: what is installed beside the program.
+//! `kiln config completions` and `man`: write the completion scripts and the manual pages, which
+//! are installed beside the program.
 
 use std::{fs, io, path::Path};
 
@@ -27,8 +28,8 @@ pub fn completions(context: &Context, shell: Shell) -> Result<(), Failure> {
     context.process().line_on_stdout(script(shell).trim_end()).or_else(write_failed)
 }
 
-/// The script that registers the completion. It finds `kiln` in PATH each time, so it works after
-/// an upgrade, and runs nothing of the working directory.
+/// Returns the script that registers the completion. The script looks up `kiln` in PATH each time,
+/// so it works after an upgrade, and never runs a program of the working directory.
 fn script(shell: Shell) -> &'static str {
     match shell {
         Shell::Elvish => include_str!("completions/kiln.elv"),
@@ -60,7 +61,8 @@ fn write(directory: &Path, command: Command) -> io::Result<()> {
     clap_mangen::generate_to(command, directory)
 }
 
-/// The whole grammar, with names that can be those of files.
+/// Returns the whole grammar. Its commands have names that can be names of files, because each page
+/// is named after its command.
 fn grammar_with_plain_names() -> Result<Command, Failure> {
     let default =
         models::find(models::DEFAULT).ok_or_else(|| Failure::usage("no default model"))?;
@@ -69,7 +71,7 @@ fn grammar_with_plain_names() -> Result<Command, Failure> {
     Ok(grammar.mut_subcommand(task::NAME, |task| task.mut_subcommand(submit::NAME, of_models)))
 }
 
-/// A page is named after the id of a model whose name contains a slash or a brace.
+/// Renames the command of a model whose name contains a slash or a brace to the id of the model.
 fn with_plain_name(command: Command) -> Command {
     let name = command.get_name();
     let is_plain = name.chars().all(|c| c.is_ascii_alphanumeric() || "-._".contains(c));

@@ -38,7 +38,8 @@ pub async fn login(context: &Context) -> Result<(), Failure> {
     )
 }
 
-/// A typed key. Errors never quote it.
+/// Checks a typed or piped key, and returns it without the blanks around it. Errors never quote the
+/// key.
 pub fn parse(text: &str) -> Result<String, Failure> {
     let key = text.trim();
     key::check(key, "the input").map_err(|failure| {
@@ -48,7 +49,8 @@ pub fn parse(text: &str) -> Result<String, Failure> {
     Ok(key.to_owned())
 }
 
-/// Stores the key of the profile, and returns the file.
+/// Stores the key of the profile, and returns the path of its file. Warns if a variable precedes
+/// the stored key.
 pub fn store(context: &Context, key: &str) -> Result<PathBuf, Failure> {
     let file = context.settings.key_file()?;
     key::store(&file, key)?;

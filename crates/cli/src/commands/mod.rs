@@ -1,5 +1,6 @@
-//! The commands, one per file: their arguments and what they do. Here is the grammar of all. Its
-//! static part is defined in the commands; the flags of the models are built from the contract.
+//! The commands of `kiln`, one per file: the arguments of each, and what it does. This file puts
+//! the grammar of the program together. The commands define their own parts of it; the flags of the
+//! models are built from the contract.
 
 pub mod again;
 #[cfg(feature = "batch")]
@@ -50,11 +51,11 @@ use crate::{
 };
 use imagekiln::Operation;
 
-/// The commands that are spelled as flags, too.
+/// Commands that mean the same as flags: `usage` rewrites them as `--help` and `--version`.
 pub const HELP: &str = "help";
 pub const VERSION: &str = "version";
 
-/// The commands that the help of the program lists.
+/// The commands that the help of the program lists, by group. Others are hidden.
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Make", &[generate::NAME, edit::NAME, tools::NAME, run::NAME, models::NAME]),
     (
@@ -105,8 +106,8 @@ enum Plain {
     ExitCodes,
 }
 
-/// The whole grammar. `chosen` is the model of `generate`, `edit` and the tools. `used` says which
-/// models and tools need their flags.
+/// Returns the grammar of the program. `chosen` is the model of `generate`, `edit`, `batch` and the
+/// tools. `used` says which models and tools need their flags.
 pub fn grammar(chosen: &'static Operation, used: model::Used<'_>) -> Command {
     let program = options::of_program(Command::new("kiln"))
         .version(env!("CARGO_PKG_VERSION"))
@@ -135,7 +136,7 @@ pub fn grammar(chosen: &'static Operation, used: model::Used<'_>) -> Command {
     let list = listed(&program);
     let options = options(&program);
     program
-        // Adding the options has set a description.
+        // Replaces the description that clap took from the doc comments of the options.
         .about("Generate and edit pictures with an asynchronous image generation service")
         .long_about(None)
         .after_help(format!("{list}{MORE}"))
@@ -143,7 +144,7 @@ pub fn grammar(chosen: &'static Operation, used: model::Used<'_>) -> Command {
         .help_template(TEMPLATE)
 }
 
-/// The commands in their groups, on one screen.
+/// Returns the list of the commands in their groups, which fits on one screen.
 fn listed(program: &Command) -> String {
     let styles = program.get_styles();
     let (heading, word) = (*styles.get_header(), *styles.get_literal());
@@ -172,7 +173,7 @@ fn options(program: &Command) -> String {
     format!("{heading}Options of every command:{heading:#} {options}")
 }
 
-/// What the columns of `kiln exit-codes` mean, and the kinds of errors with `--json`.
+/// Explains the columns of `kiln exit-codes`, and the kinds of errors with `--json`.
 fn kinds() -> String {
     let line = |(kind, meaning): &(&str, &str)| format!("\n  {kind:<17}{meaning}");
     format!(
@@ -189,7 +190,8 @@ pub fn needs_settings(command: &str) -> bool {
     !Plain::has_subcommand(command)
 }
 
-/// Executes a command, and returns its exit code. `program` are the matches of the whole grammar.
+/// Executes a command, and returns its exit code. `program` has the matches of the whole command
+/// line.
 pub async fn execute(context: &Context, program: &ArgMatches) -> Result<u8, Failure> {
     let (command, matches) =
         program.subcommand().ok_or_else(|| Failure::usage("no command given"))?;

@@ -77,8 +77,8 @@ fn table(models: impl Iterator<Item = &'static Operation>) -> Table<5> {
     Table::with_heading(heading, rows).long(&[3, 4]).optional(&[1, 2, 3])
 }
 
-/// The purpose of the model, its properties, its fields with their limits, and the gaps of the
-/// contract, for a terminal of this width.
+/// Describes a model for a terminal of this width: its purpose, its properties, its fields with
+/// their limits, and what the contract does not say about it.
 fn to_people(model: &'static Operation, width: Option<usize>) -> String {
     let mut parts = vec![description(model), properties(model, width)];
     if !model.fields.is_empty() {
@@ -203,7 +203,7 @@ fn field_json(field: &'static Field) -> Value {
     })
 }
 
-/// The name of a kind, and its details.
+/// Returns the name of a kind, and its details.
 fn kind_json(kind: &FieldKind) -> (&'static str, Value) {
     match kind {
         FieldKind::Text => ("text", Value::Null),

@@ -1,5 +1,5 @@
-//! `kiln preset`: the model, the fields and the prompt of pictures that belong together, under a
-//! name.
+//! `kiln preset`: lists, shows, saves and removes presets. A preset has a name, and contains the
+//! model, the fields and the prompt of pictures that belong together.
 
 use clap::{Args, Subcommand};
 use serde_json::{Map, Value, json};

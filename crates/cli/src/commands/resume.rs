@@ -52,7 +52,8 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     for entry in &unknown {
         fail(context, &mut left, entry.number, &lost(entry));
     }
-    // Earlier commands have paid.
+    // Earlier commands have paid for the pictures, so the exit code must not say that nothing was
+    // charged.
     let Some(exit) = exit::worst(left.exits.iter().copied(), true) else {
         return problem.map_or(Ok(()), Err);
     };
@@ -66,8 +67,9 @@ fn fail(context: &Context, left: &mut Left, number: u64, failure: &Failure) {
     left.add(failure);
 }
 
-/// The unfinished submissions that no other process works on, oldest first. Those that cannot be
-/// read are reported.
+/// Returns the unfinished submissions that no other process works on, oldest first, and the history
+/// that has claimed them, unless the command does not write to it. Reports submissions that cannot
+/// be read, and those that another process works on.
 async fn unfinished(
     context: &Context,
     left: &mut Left,
@@ -94,7 +96,8 @@ async fn unfinished(
     Ok((Some(history), entries))
 }
 
-/// Waits for all tasks at once. Returns the first problem that is not that of a submission.
+/// Waits for all tasks at once, and adds submissions that fail to `left`. Returns the first other
+/// problem, such as a path that could not be printed.
 async fn finish_all(
     context: &Context,
     history: Option<History>,
@@ -117,7 +120,8 @@ async fn finish_all(
         waits.spawn(finish(context, session, task, entry, interrupts.clone()));
     }
     while let Some(ended) = waits.join_next().await {
-        // Save the other pictures even if a path can't be printed or a wait has failed.
+        // A path that can't be printed, or a wait that failed, must not keep the other pictures
+        // from being saved, so the problem is returned at the end.
         let problem = match ended {
             Ok((task, _, Ok(saved))) => {
                 let about = json!({ "task": reference_json(task.reference()) });
@@ -154,7 +158,7 @@ async fn finish(
     (task, entry.number, saved)
 }
 
-/// The report about a submission without a response.
+/// Returns the report about a submission whose response was lost.
 fn lost(entry: &Entry) -> Failure {
     let account = entry.record.intent().account();
     let service = account.map_or("the service".into(), |account| one_line(account.service()));

@@ -13,7 +13,7 @@ use imagekiln::Request;
 
 pub const NAME: &str = "run";
 
-/// How to get the help of a model.
+/// A line of help that says how to get the help of a model.
 pub const MODEL_HELP: &str = "`MODEL --help` lists the fields of a model.";
 
 const EXAMPLES: &str = "\
@@ -28,7 +28,7 @@ pub fn command(used: model::Used<'_>) -> Command {
         .subcommands(model::subcommands(used, &own_options()))
 }
 
-/// A command whose subcommands are the models.
+/// Prepares a command whose subcommands are the models.
 pub fn of_models(command: Command) -> Command {
     command
         .subcommand_required(true)
@@ -43,7 +43,7 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     making::make(context, request, matches).await
 }
 
-/// The request to the model that the subcommand names, and that model's flags.
+/// Returns the request to the model that the subcommand names, and the matches of the subcommand.
 pub fn request<'a>(
     context: &Context,
     matches: &'a ArgMatches,

@@ -1,4 +1,5 @@
-//! `kiln setup`: asks for what `kiln` needs, stores it, checks it, and offers a first picture.
+//! `kiln setup`: asks for the base URL and the API key, stores and checks them, and offers to make
+//! a first picture.
 
 use clap::Args;
 
@@ -72,7 +73,8 @@ pub async fn run(context: &Context, _: Options) -> Result<u8, Failure> {
     Ok(Exit::Success.code())
 }
 
-/// Asks until the answer is a base URL. Enter is the one in effect.
+/// Asks until the user types a base URL that a client accepts. Enter alone stands for the one in
+/// effect.
 async fn base_url(
     process: &Process,
     interrupts: &Interrupts,
@@ -95,7 +97,8 @@ async fn base_url(
     }
 }
 
-/// Asks until the answer can be a key. Enter keeps the one in effect: `None`.
+/// Asks until the user types a text that can be a key. Returns `None` for Enter alone, which keeps
+/// the key in effect.
 async fn api_key(
     process: &Process,
     interrupts: &Interrupts,

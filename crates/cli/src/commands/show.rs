@@ -114,7 +114,7 @@ fn of_description(path: &Path, description: &Description) -> Value {
     })
 }
 
-/// A line for each fact.
+/// Returns a line for each fact and for each other field of the request.
 fn for_people(
     facts: &Value,
     fields: Option<&Map<String, Value>>,
@@ -130,7 +130,8 @@ fn for_people(
     }
 }
 
-/// The names of the facts and of the fields, and their values as text.
+/// Returns the names of the facts and of the other fields of the request, with their values as
+/// text.
 pub fn rows(facts: &Value, fields: Option<&Map<String, Value>>, here: &Path) -> Vec<[String; 2]> {
     let is_saved = facts.get("path").is_some_and(Value::is_string);
     let clock = Clock::local();
@@ -161,7 +162,8 @@ pub fn rows(facts: &Value, fields: Option<&Map<String, Value>>, here: &Path) -> 
     shown.chain(others.map(|(name, value)| [name.clone(), text_of(value)])).collect()
 }
 
-/// Text without quotes, images by their files or digests, and other values as JSON.
+/// Returns a value as text: strings without quotes, images as their path, with the digest if it is
+/// known, and other values as JSON.
 pub fn text_of(value: &Value) -> String {
     let member = |name| value.get(name).and_then(Value::as_str);
     match (value, member("path"), member("sha256")) {

@@ -35,15 +35,15 @@ use imagekiln_simulator::{Config, FetchImages, Secret, Simulator, TlsFiles};
 
 pub const NAME: &str = "simulate";
 
-/// The port of the base URL, unless the options or the settings say otherwise. The regional base
-/// URL and the page have the next two.
+/// The default port of the base URL. The regional base URL and the page use the next two ports.
 const PORT: u16 = 8314;
 
-/// The variables with the URL and the token of the control interface, for a command.
+/// The environment variables that give a command the URL and the token of the control interface.
 const CONTROL_URL_VARIABLE: &str = "IMAGEKILN_CONTROL_URL";
 const CONTROL_TOKEN_VARIABLE: &str = "IMAGEKILN_CONTROL_TOKEN";
 
-/// The time in which the command may end after Ctrl-C, which it also receives from the terminal.
+/// How long the command may take to end after Ctrl-C, which it also receives from the terminal,
+/// before it is killed.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Run a simulator of the service, also while a command runs
@@ -189,13 +189,14 @@ async fn until_stopped(
     Ok(())
 }
 
-/// Tells when standard input has ended. A thread of its own reads it, because a runtime waits for
-/// the threads that it started, and a process should not wait for its input to end.
+/// Returns a channel that signals the end of standard input. The thread that reads standard input
+/// is not one of the runtime's: at exit, the runtime waits for its own threads, and the process
+/// must not wait for its input to end.
 fn end_of_stdin(context: &Context) -> oneshot::Receiver<()> {
     let (ended, end) = oneshot::channel();
     let process = Arc::clone(context.process());
     thread::spawn(move || {
-        // An input that can't be read has ended, too.
+        // An input that can't be read counts as ended.
         let _ = io::copy(&mut &process.stdin, &mut io::sink());
         // Fails only if the simulator has stopped.
         let _ = ended.send(());
@@ -203,11 +204,11 @@ fn end_of_stdin(context: &Context) -> oneshot::Receiver<()> {
     end
 }
 
-/// The settings of the file, overridden by the options.
+/// Returns the settings of the file, overridden by the options.
 fn config(options: Options, default_port: u16) -> Result<Config, Failure> {
     let file = options.config.as_deref().map(from_file).transpose()?.unwrap_or_default();
     let first = options.port.unwrap_or(default_port);
-    // A port on the command line overrides the file.
+    // `--port` overrides the addresses in the file.
     let is_of_file = options.port.is_none();
     let address = |option: Option<SocketAddr>, setting: Option<SocketAddr>, offset: u16| {
         let port = if first == 0 { Some(0) } else { first.checked_add(offset) };
@@ -249,13 +250,13 @@ fn from_file(path: &Path) -> Result<Config, Failure> {
     })
 }
 
-/// The environment variables for a client.
+/// Returns the environment variables that a client of the simulator needs.
 fn variables(simulator: &Simulator, prefix: &str) -> Vec<(&'static str, String)> {
     vec![
         (API_KEY_VARIABLE, simulator.api_key().to_owned()),
         (BASE_URL_VARIABLE, simulator.base_url().to_owned()),
         (REGIONAL_BASE_URL_VARIABLE, simulator.regional_base_url().to_owned()),
-        // The user's own settings may have the prefix of another service.
+        // Set explicitly, because the user's own settings may have the prefix of another service.
         (MODEL_PREFIX_VARIABLE, prefix.to_owned()),
     ]
 }
@@ -308,7 +309,8 @@ async fn run_command(
     ended.map(exit_code).map_err(failed)
 }
 
-/// Waits until the command has ended, and kills it if it takes too long or on the second Ctrl-C.
+/// Waits until the command has ended after Ctrl-C. Kills the command on a second Ctrl-C, or if it
+/// takes too long.
 async fn stop(child: &mut Child, interrupts: &Interrupts) -> u8 {
     let ended = tokio::select! {
         ended = child.wait() => ended.ok(),
@@ -325,7 +327,8 @@ async fn stop(child: &mut Child, interrupts: &Interrupts) -> u8 {
     }
 }
 
-/// The exit code as a shell would report it.
+/// Returns the exit code as a shell would report it: 128 and the number of the signal, if a signal
+/// ended the command.
 fn exit_code(status: ExitStatus) -> u8 {
     #[cfg(unix)]
     if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {

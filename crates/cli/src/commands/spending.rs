@@ -1,5 +1,5 @@
-//! `kiln spending`: what the submissions of this user have cost, those of single commands and those
-//! of batches.
+//! `kiln spending`: shows what the submissions of this user have cost, those of the history and
+//! those of batches.
 
 use std::{collections::BTreeMap, time::SystemTime};
 
@@ -56,10 +56,11 @@ enum Column {
 const COLUMNS: [Column; 5] =
     [Column::Day, Column::Group, Column::Model, Column::Profile, Column::Ledger];
 
-/// The values of the columns, in their order. Those that the rows are not about are empty.
+/// The values of a row in the order of [`COLUMNS`]. The values of columns that the user has not
+/// asked for are empty.
 type Key = [String; 5];
 
-/// The sums of the rows that a person wants.
+/// The sums of the submissions, in rows by the columns that the user has asked for.
 struct Rows {
     by: Vec<Column>,
     first_day: Option<String>,

@@ -1,4 +1,4 @@
-//! Commands of features without which this program was compiled.
+//! Stands in for commands whose Cargo feature is turned off in this build.
 
 use std::ffi::OsString;
 
@@ -6,7 +6,8 @@ use clap::{Arg, Command, value_parser};
 
 use crate::failure::Failure;
 
-/// A command that takes any arguments, because only the program that has it can read them.
+/// Returns a command that accepts any arguments, because this build does not know those of the real
+/// command. Running it fails and says how to get the real one.
 pub fn command(name: &'static str, about: &str) -> Command {
     let arguments = Arg::new("arguments")
         .num_args(0..)

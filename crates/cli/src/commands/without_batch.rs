@@ -1,4 +1,4 @@
-//! `kiln batch` in a program that was compiled without the feature `batch`.
+//! Stands in for `kiln batch` in a build without the feature `batch`.
 
 use clap::{ArgMatches, Command};
 
@@ -13,7 +13,7 @@ pub fn command(_chosen: &'static Operation) -> Command {
 }
 
 pub mod ledgers {
-    //! This program knows no ledgers.
+    //! Stands in for the list of ledgers, which this build cannot read.
 
     use crate::{failure::Failure, history::spending::Row, process::Process};
 

@@ -1,4 +1,4 @@
-//! `kiln gallery` in a program that was compiled without the feature `gallery`.
+//! Stands in for `kiln gallery` in a build without the feature `gallery`.
 
 use std::ffi::OsString;
 

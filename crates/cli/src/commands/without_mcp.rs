@@ -1,4 +1,4 @@
-//! `kiln mcp` in a program that was compiled without the feature `mcp`.
+//! Stands in for `kiln mcp` in a build without the feature `mcp`.
 
 use clap::{ArgMatches, Command};
 

@@ -32,7 +32,7 @@ use crate::{
 use imagekiln::ClientBuilder;
 use imagekiln_batch::{Advanced, Batch, Dispatcher, JobState, JobStatus, Ledger};
 
-/// When another process may have closed the ledger.
+/// How long to wait before the next attempt to open a ledger that another process has open.
 const SOON: Duration = Duration::from_secs(1);
 
 pub const NAME: &str = "advance";
@@ -59,10 +59,11 @@ pub struct Options {
 /// What became of the job.
 enum Outcome {
     Ended(Box<JobStatus>),
-    /// Call again after this time. The job is known unless another process has opened the ledger.
+    /// The job has to wait: run the command again after this time. There is no status if the ledger
+    /// could not be opened, because another process has it open.
     Later(Duration, Option<Box<JobStatus>>),
     Interrupted(Box<JobStatus>),
-    /// Something failed, and the job has not ended.
+    /// Something else failed, such as the output, and the job has not ended.
     Failed(Box<JobStatus>, Failure),
 }
 
@@ -119,7 +120,7 @@ impl Advance<'_> {
         let advanced = self.continued(client, &ledger, end, &interrupts).await;
         let (job, advanced) = match (self.job(&ledger).await, advanced) {
             (Ok(job), Ok(advanced)) => (job, advanced),
-            // A failed ledger has the job as it was.
+            // If the ledger cannot be read after the failure, the job counts as unchanged.
             (job, Err(failure)) => match job.unwrap_or(before) {
                 job if is_open(job.state) => return Ok(Outcome::Failed(job, failure)),
                 _ => return Err(failure),
@@ -136,7 +137,8 @@ impl Advance<'_> {
         })
     }
 
-    /// Continues the job with a dispatcher, and ends the dispatcher.
+    /// Continues the job with a dispatcher, and then ends the dispatcher, so that the job is given
+    /// back before the command returns.
     async fn continued(
         &self,
         client: ClientBuilder,
@@ -179,7 +181,8 @@ impl Advance<'_> {
     }
 
     /// Calls the dispatcher until the job has ended, or has to wait for longer than this command
-    /// may. `None` if the time ended or the user interrupted.
+    /// may. Returns `None` if the time of `--wait` ended during a call, or the user interrupted the
+    /// command.
     async fn advance(
         &self,
         dispatcher: &Dispatcher,
@@ -207,7 +210,7 @@ impl Advance<'_> {
         }
     }
 
-    /// Waits, if that ends before this command has to. Returns whether to try again.
+    /// Waits for `time`, unless the command has to end before then. Returns whether to try again.
     async fn pause(&self, time: Duration, end: Option<Instant>, interrupts: &Interrupts) -> bool {
         let left = end.map(|end| end.saturating_duration_since(Instant::now()));
         match left {
@@ -312,8 +315,8 @@ fn print(
     }
 }
 
-/// The exit code of a failure that did not end the job: none that says that it has ended, or that
-/// nothing was charged if it has a task.
+/// Returns the exit code of a failure after which the job is still open. It is never one that says
+/// that the job has ended and, if the job has a task, never one that says that nothing was charged.
 fn exit_of_open_job(exit: Exit, has_task: bool) -> Exit {
     match exit::worst([exit], has_task).unwrap_or_default() {
         Exit::TaskFailed | Exit::Moderated | Exit::Continues => Exit::Other,
@@ -321,7 +324,7 @@ fn exit_of_open_job(exit: Exit, has_task: bool) -> Exit {
     }
 }
 
-/// What a job waits for in a state that has no reason.
+/// Says what a job in this state waits for, for a job whose status has no reason.
 fn waits_for(state: JobState) -> Option<&'static str> {
     Some(match state {
         JobState::Queued => "it waits for other jobs",
@@ -333,7 +336,8 @@ fn waits_for(state: JobState) -> Option<&'static str> {
     })
 }
 
-/// The outcome of a job that has ended, with the exit code that a run would have.
+/// Returns the outcome of a job that has ended, with the exit code that `kiln batch run` has for
+/// it.
 fn ended(job: &JobStatus, name: &str, reason: &str, place: &Place) -> Result<(), Failure> {
     let Some(exit) = exit_of_job(job.state) else { return Ok(()) };
     let kind = if job.state == JobState::Damaged { "damaged" } else { "jobs_failed" };

@@ -1,4 +1,4 @@
-//! The names and the groups of jobs, for completion.
+//! Completion of the names and the groups of jobs.
 
 use std::collections::BTreeSet;
 
@@ -9,11 +9,11 @@ use tokio::runtime::Builder;
 use super::place::Place;
 use imagekiln_batch::{Filter, JobStatus, Ledger};
 
-/// The number of jobs whose names and groups are candidates, from the first.
+/// The maximum number of jobs that completion reads, starting with the first job of the ledger.
 const MOST: usize = 1_000;
 
-/// Completes the names and the groups of the jobs of a ledger. The default is the one in the
-/// working directory.
+/// Adds the names and the groups of the jobs of a ledger as candidates. Without a `ledger`, this
+/// reads the one in the working directory.
 pub fn with_jobs(command: Command, ledger: Option<&str>) -> Command {
     let ledger = ledger.map(str::to_owned);
     with_candidates(command, &|of: fn(JobStatus) -> Option<String>| {
@@ -37,7 +37,8 @@ fn with_candidates(command: Command, candidates: Candidates<'_>) -> Command {
     command.mut_args(with).mut_subcommands(|inner| with_candidates(inner, candidates))
 }
 
-/// Reads a ledger in a file, even while a run has opened it. Nothing is written or sent.
+/// Reads the jobs of a ledger in a file, even while a run has it open, and writes nothing. Returns
+/// `None` for a ledger in PostgreSQL, so completion never connects to a server.
 fn jobs(ledger: Option<&str>) -> Option<Vec<JobStatus>> {
     let Ok(Place::File(path)) = Place::given(ledger) else { return None };
     let runtime = Builder::new_current_thread().build().ok()?;

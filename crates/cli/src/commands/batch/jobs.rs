@@ -130,8 +130,8 @@ pub async fn change(context: &Context, ledger: &Ledger, change: Change) -> Resul
     check_all(jobs, named)
 }
 
-/// Fails if not all of the jobs were changed that were given by their names: a run that is open may
-/// have submitted one after they were checked.
+/// Fails if not all jobs with given names were changed: after their states were checked, a run may
+/// have submitted one of them.
 fn check_all(changed: u64, named: u64) -> Result<(), Failure> {
     if changed >= named {
         return Ok(());
@@ -143,8 +143,9 @@ fn check_all(changed: u64, named: u64) -> Result<(), Failure> {
 }
 
 impl Ended {
-    /// Returns the jobs, and the number of those that are given by their names and must be in one
-    /// of the states.
+    /// Returns the filter for the jobs, and the number of jobs with given names, which the change
+    /// must reach. Fails if one of these is not in one of `states`. With `--state` that number is
+    /// 0, because jobs in other states are left out.
     async fn read(
         self,
         context: &Context,

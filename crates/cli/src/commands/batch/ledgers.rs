@@ -1,5 +1,6 @@
-//! The ledgers that this user's `kiln` has run: a file with a line of JSON for each, so that
-//! `kiln gallery` and `kiln spending` count what is in them.
+//! The list of the ledgers that `kiln batch run` and `advance` have opened for this user, from
+//! which `kiln gallery` and `kiln spending` find the jobs of batches. It is a file beside the
+//! history, with a line of JSON for each ledger.
 
 use std::{
     fs::{self, File},
@@ -23,7 +24,7 @@ use crate::{
 
 const NAME: &str = "ledgers";
 
-/// The place of a ledger as the file has it. A URL has no password.
+/// The place of a ledger in the file. A URL is written without its password.
 #[derive(PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Line {
@@ -36,7 +37,8 @@ impl Line {
         match place {
             Place::File(path) => {
                 let path = here.join(path);
-                // The ledger exists. Its links may change before somebody reads the line.
+                // The path is written without symbolic links, because the links may change before
+                // somebody reads the line. Resolving them works because the ledger exists.
                 Self::File(fs::canonicalize(&path).unwrap_or(path).as_path().into())
             }
             Place::Server(_) => Self::Server(place.to_string()),
@@ -44,8 +46,8 @@ impl Line {
     }
 }
 
-/// Adds a ledger to those that are known, if the command writes to the history. A failure is only a
-/// warning, because the ledger has the tasks.
+/// Adds a ledger to the list, if the command writes to the history. If that fails, prints a warning
+/// and continues: no task is lost, because the ledger itself records the tasks.
 pub fn remember(context: &Context, place: &Place) -> Result<(), Failure> {
     let process = context.process();
     if !context.records()? {
@@ -65,7 +67,8 @@ pub fn remember(context: &Context, place: &Place) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The ledgers that were remembered, the first one first. Some may no longer exist.
+/// Returns the ledgers of the list, in the order in which they were added. Some may no longer
+/// exist.
 pub fn known(process: &Process) -> Result<Vec<Place>, Failure> {
     let Some(file) = file(process) else { return Ok(Vec::new()) };
     let lines = lines(&file).map_err(|error| {
@@ -79,8 +82,9 @@ pub fn known(process: &Process) -> Result<Vec<Place>, Failure> {
     Ok(places.collect())
 }
 
-/// Adds what the submissions of ledgers have cost, of those with these names or of all that are
-/// known. Returns those of the known ones that cannot be read, and why.
+/// Passes to `add` what the submissions of ledgers have cost. `names` are the ledgers; without
+/// names, these are all ledgers of the list. A named ledger that cannot be read is an error.
+/// Returns the ledgers of the list that cannot be read, each with the reason.
 pub async fn add_spending(
     process: &Process,
     names: &[String],
@@ -119,7 +123,7 @@ fn file(process: &Process) -> Option<PathBuf> {
     Some(directory::state(process)?.join(NAME))
 }
 
-/// The lines of the file without those that a failed write has left.
+/// Returns the lines of the file. Skips damaged lines, which a failed write may have left.
 fn lines(file: &Path) -> io::Result<Vec<Line>> {
     let content = match fs::read(file) {
         Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
@@ -129,14 +133,14 @@ fn lines(file: &Path) -> io::Result<Vec<Line>> {
     Ok(lines.filter_map(|line| serde_json::from_slice(line).ok()).collect())
 }
 
-/// Appends a line in one write, because another process may do so, too.
+/// Appends a line with a single write, because another process may append a line at the same time.
 fn add(file: &Path, line: &Line) -> io::Result<()> {
     create_private(directory::parent(file))?;
     let mut options = File::options();
     options.append(true).create(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    // The line before it may have no end.
+    // A failed write may have left a line without its end, so the new line begins with one.
     let line = format!("\n{}\n", serde_json::to_string(line)?);
     options.open(file)?.write_all(line.as_bytes())
 }

@@ -134,7 +134,7 @@ pub async fn execute(context: &Context, ledger: &Ledger, options: Options) -> Re
     if unpause {
         limits.unpause(scope.clone()).await?;
     }
-    // A limit of a group that does not exist limits nothing.
+    // The user may have misspelled the name of the group: without jobs, its limit has no effect.
     if let Scope::Group(name) = &scope
         && ledger.jobs().list(&Filter::all().group(name), 0, 1).await?.is_empty()
     {

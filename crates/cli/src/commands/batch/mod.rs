@@ -26,7 +26,7 @@ use imagekiln::Operation;
 
 pub const NAME: &str = "batch";
 
-/// The command whose subcommands have ledgers.
+/// The command whose subcommands, and not the command itself, have `--ledger`.
 const JOBS: &str = "jobs";
 
 /// The commands besides `run`, whose options depend on the model, and `advance`, which opens its

@@ -1,5 +1,5 @@
-//! `--ledger`: the place of the ledger of a batch. The states and the models of its jobs, as values
-//! of options.
+//! `--ledger`: the place of the ledger of a batch. Also has the parsers of options whose values are
+//! states or models of jobs.
 
 use std::{
     fmt, fs,
@@ -19,41 +19,42 @@ use crate::{
 use imagekiln_batch::ErrorKind;
 use imagekiln_batch::{JobState, Ledger};
 
-/// The name of the ledger in a directory. It is hidden, because the directory contains pictures.
+/// The name of the ledger in a directory. The leading dot hides the file among the pictures.
 const FILE_NAME: &str = ".kiln-batch.db";
 
-/// The end of the name of the directory with turned copies of images, beside the ledger.
+/// The suffix of the directory beside a ledger file, in which `--upright` keeps the turned copies
+/// of images.
 const UPRIGHT: &str = ".upright";
 
-/// The directory with the copies of a ledger in PostgreSQL, in the output.
+/// The directory in the output in which `--upright` keeps the copies for a ledger in PostgreSQL.
 const UPRIGHT_OF_SERVER: &str = ".kiln-batch.upright";
 
 /// The place of a ledger.
 #[derive(Clone)]
 pub enum Place {
     File(PathBuf),
-    /// A URL that may contain a password, which is not printed.
+    /// A URL, whose password is never printed.
     Server(String),
 }
 
-/// What a command does with a ledger.
+/// What a command does with a ledger, which decides how it is opened.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// Runs its jobs, and creates it if it does not exist.
+    /// Runs the jobs of the ledger. Creates the ledger if it does not exist.
     Create,
-    /// Changes its jobs while no run has opened it.
+    /// Runs or adopts jobs of an existing ledger. Fails if another process has a ledger file open.
     Run,
-    /// Reads or changes it, even while a run has opened it.
+    /// Reads or changes the ledger, even while a run has it open.
     ///
-    /// If no process has opened the file, this opens it to write: jobs that an earlier process was
-    /// submitting when it ended become unknown.
+    /// If no other process has the file open, this takes over the work of processes that have
+    /// ended: the jobs that they were submitting become unknown.
     Manage,
 }
 
 /// The id of `--ledger`.
 pub const LEDGER: &str = "ledger";
 
-/// The default of `--ledger`, and that of commands with `--output`.
+/// The default of `--ledger`, and the default for commands with `--output`, as help describes them.
 const HERE: &str = "the working directory";
 pub const IN_OUTPUT: &str = "in the directory of --output; required for a bucket";
 
@@ -64,7 +65,8 @@ pub fn help(default: &str) -> String {
     )
 }
 
-/// Adds `--ledger` to a command that does not have it. Its default is the working directory.
+/// Adds `--ledger` to a command, unless it has one of its own. The default is the ledger in the
+/// working directory.
 pub fn with_ledger(command: Command) -> Command {
     if command.get_arguments().any(|arg| arg.get_id() == LEDGER) {
         return command;
@@ -91,7 +93,8 @@ pub struct Places {
 }
 
 impl Places {
-    /// The given ledger, or the one in the output. `None` if the output is a bucket.
+    /// Returns the given ledger, or else the one in the output directory. Returns `None` if no
+    /// ledger is given and the output is a bucket, which cannot contain one.
     pub fn ledger(&self) -> Result<Option<Place>, Failure> {
         let in_output =
             || (!self.output.contains("://")).then(|| Place::in_directory(Path::new(&self.output)));
@@ -105,7 +108,7 @@ pub fn missing() -> Failure {
 }
 
 impl Place {
-    /// The given place, or the one in the working directory.
+    /// Returns the given ledger, or else the one in the working directory.
     pub fn given(ledger: Option<&str>) -> Result<Self, Failure> {
         ledger.map_or_else(|| Ok(Self::in_directory(Path::new(""))), Self::parse)
     }
@@ -113,7 +116,7 @@ impl Place {
     pub fn parse(text: &str) -> Result<Self, Failure> {
         match text.split_once("://").map(|(scheme, _)| scheme) {
             Some("postgres" | "postgresql") => Ok(Self::Server(text.to_owned())),
-            // The URL is not printed, because it may contain a password.
+            // The message does not quote the URL, which may contain a password.
             Some(_) => Err(Failure::usage("the URL of the ledger is not a postgres:// URL")
                 .advise("pass a file, a directory, or a postgres:// URL to --ledger")),
             None if Path::new(text).is_dir() => Ok(Self::in_directory(Path::new(text))),
@@ -125,7 +128,8 @@ impl Place {
         Self::File(directory.join(FILE_NAME))
     }
 
-    /// The directory of the ledger, or the working directory.
+    /// Returns the directory of a ledger file. For a ledger in PostgreSQL, this is the working
+    /// directory.
     pub fn directory(&self) -> &Path {
         match self {
             Self::File(path) => directory::parent(path),
@@ -133,15 +137,16 @@ impl Place {
         }
     }
 
-    /// The name of the directory that contains the ledger.
+    /// Returns the name of that directory, as the title of the batch.
     pub fn title(&self) -> String {
         let directory = fs::canonicalize(self.directory()).ok();
         let name = directory.as_deref().and_then(Path::file_name);
         name.map_or("Batch".to_owned(), |name| name.to_string_lossy().into_owned())
     }
 
-    /// The directory with turned copies of the images of its jobs. That of a ledger in PostgreSQL
-    /// is in the output, or in the working directory if the output is a bucket.
+    /// Returns the directory with the turned copies of images that jobs send. For a ledger in
+    /// PostgreSQL, this directory is in the output, or in the working directory if the output is a
+    /// bucket.
     pub fn upright_copies(&self, output: &str) -> PathBuf {
         match self {
             Self::File(path) => {
@@ -154,7 +159,8 @@ impl Place {
         }
     }
 
-    /// Whether the ledger exists, as far as the name tells.
+    /// Whether the ledger may exist. Does not connect to a server, so a ledger in PostgreSQL always
+    /// may.
     pub fn may_exist(&self) -> bool {
         match self {
             Self::File(path) => path.exists(),
@@ -169,7 +175,7 @@ impl Place {
         })
     }
 
-    /// Opens the ledger to read it only, which changes nothing.
+    /// Opens the ledger read-only, which changes nothing.
     pub async fn read(&self) -> Result<Ledger, Failure> {
         match self {
             Self::File(path) => Ok(Ledger::open_read_only(path).await?),
@@ -192,7 +198,7 @@ impl Place {
     }
 }
 
-/// The value for `--ledger`, without the password.
+/// Prints the place as a value for `--ledger`, without the password.
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -226,7 +232,8 @@ async fn connect(process: &Process, url: &str, access: Access) -> Result<Option<
         return if is_missing { Ok(None) } else { Err(error.into()) };
     }
     let ledger = Ledger::connect(url).await?;
-    // Without a home directory, only the server has the tasks.
+    // The acceptance log keeps accepted tasks on this machine, in case the server loses them.
+    // Without a home directory there is no place for the log, so only the server has the tasks.
     Ok(Some(match directory::state(process) {
         Some(state) => ledger.with_acceptance_log(state.join("acceptances")).await?,
         None => ledger,
@@ -254,7 +261,7 @@ fn without_postgres() -> Failure {
         .advise("turn on the Cargo feature `postgres` of imagekiln-cli, or pass a file to --ledger")
 }
 
-/// Reads one of these states.
+/// Parses one of these states.
 pub fn state(of: &'static [JobState]) -> impl TypedValueParser<Value = JobState> {
     let names = PossibleValuesParser::new(of.iter().map(|state| state.as_str()));
     names.try_map(|name| {
@@ -263,7 +270,7 @@ pub fn state(of: &'static [JobState]) -> impl TypedValueParser<Value = JobState>
     })
 }
 
-/// Reads a model. The value is the name that the ledger has for it.
+/// Parses the name, the path or the id of a model. The value is its name, which the ledger stores.
 pub fn model() -> impl TypedValueParser<Value = String> {
     model_names(models::models())
         .map(|name| models::find(&name).map_or(name, |model| model.name.to_owned()))

@@ -1,4 +1,4 @@
-//! Jobs and reports: lines and tables for people, JSON for programs.
+//! Prints jobs and reports: lines and tables for people, JSON for programs.
 
 use std::{
     collections::BTreeMap,
@@ -28,13 +28,13 @@ pub fn print_job(output: &Output, job: &JobStatus) -> Result<(), Failure> {
     output.result(|| job_line(job, &directory(&output.process)), || job_event(job))
 }
 
-/// The working directory as it is in the locations of a ledger, which have no symbolic links.
+/// Returns the working directory without symbolic links, as in the locations that a ledger stores.
 pub fn directory(process: &Process) -> PathBuf {
     fs::canonicalize(&process.directory).unwrap_or_default()
 }
 
-/// A job, for example `fox: saved pictures/0001-a-red-fox.png (3.00 credits)`. Paths are relative
-/// to `directory`, if they are below it.
+/// Returns a line about a job, for example `fox: saved pictures/0001-a-red-fox.png (3.00 credits)`.
+/// A path below `directory` is relative to it.
 pub fn job_line(job: &JobStatus, directory: &Path) -> String {
     let mut line = format!("{}: {}", one_line(&job.name), job.state);
     let shown = |location: &String| {
@@ -83,7 +83,7 @@ pub fn job_event(job: &JobStatus) -> Value {
     })
 }
 
-/// Why no jobs are submitted, a line for each outage.
+/// Says why no jobs are submitted, in a line for each outage.
 pub fn outage_lines(outages: &[Outage]) -> Vec<String> {
     outages.iter().map(|outage| printable(&outage.to_string())).collect()
 }
@@ -103,12 +103,12 @@ pub fn outage_events(outages: &[Outage]) -> Value {
     outages.iter().map(event).collect()
 }
 
-/// A job with what a person compares with the usage that the service reports.
+/// A job with the facts that a person compares with the usage that the service reports.
 pub struct ListedJob {
     pub job: JobStatus,
     /// `None` if the request has no prompt, or cannot be read.
     pub prompt: Option<String>,
-    /// Its expected cost in credits, if its model has a price.
+    /// The expected cost in credits, if the model of the job has a price.
     pub expected: Option<f64>,
 }
 
@@ -123,7 +123,7 @@ impl ListedJob {
     }
 }
 
-/// The jobs whose responses were lost.
+/// Returns a table of the jobs whose responses were lost.
 pub fn unknown_table<'j>(jobs: impl IntoIterator<Item = &'j ListedJob>) -> Table<5> {
     let rows = jobs.into_iter().map(|ListedJob { job, prompt, expected }| {
         [
@@ -138,7 +138,7 @@ pub fn unknown_table<'j>(jobs: impl IntoIterator<Item = &'j ListedJob>) -> Table
     Table::with_heading(heading, rows).long(&[0, 4]).numbers(&[3]).optional(&[1])
 }
 
-/// The jobs by state and model.
+/// Returns a table with the number of jobs and their cost, by state and model.
 pub fn report_table(report: &Report) -> Table<5> {
     let row = |row: &ReportRow| {
         let note = match row.without_cost {

@@ -20,33 +20,34 @@ const HEIGHT: usize = 2;
 /// Shows each change of a job, and the report at the end.
 pub struct Progress {
     output: Output,
-    /// On standard error, if it is a terminal.
+    /// The bars on standard error, if progress is shown.
     bars: Option<Bars>,
     /// Why writing failed. The batch continues, and [`finish`](Self::finish) returns the error.
     written: Result<(), Failure>,
 }
 
 impl Progress {
-    /// Starts with the jobs of the ledger.
+    /// Starts to show the progress. `report` has the jobs of the ledger at the start.
     pub fn new(output: &Output, report: &Report) -> Self {
         let bars = output.spins.then(|| Bars::new(terminal::target(HEIGHT), report));
         Self { output: output.clone(), bars, written: Ok(()) }
     }
 
-    /// Whether the display shows the number of jobs.
+    /// Whether [`update`](Self::update) shows anything.
     pub fn has_counts(&self) -> bool {
         self.bars.is_some()
     }
 
-    /// Shows the number of jobs, which other processes change, too.
+    /// Shows the number of jobs in each state. The caller reads the report from the ledger, because
+    /// other processes change jobs, too.
     pub fn update(&self, report: &Report) {
         if let Some(bars) = &self.bars {
             bars.update(report);
         }
     }
 
-    /// Shows the new status of a job. The bars count the jobs, so they need a line only for one
-    /// without a picture.
+    /// Shows the new status of a job. With bars, which count the jobs, this prints a line only for
+    /// a job that has ended without a picture.
     pub fn changed(&mut self, job: &JobStatus) {
         let is_news = has_ended(job.state) || job.state == JobState::Submitted;
         match &self.bars {
@@ -86,24 +87,25 @@ impl Bars {
         }
         let bars = Self { bar, started: Instant::now(), ended_before: count(report, has_ended) };
         bars.update(report);
-        // Messages of the program appear above, and the spinner turns while no job changes.
+        // Lines of the program appear above the bars, and the spinner turns even while no job
+        // changes.
         write_above(&bars.bar);
         bars.bar.enable_steady_tick(Duration::from_millis(100));
         bars
     }
 
-    /// Shows the number of jobs in each state, their cost, and the time that the rest takes.
+    /// Shows the number of jobs in each state, their cost, and the estimated time that is left.
     fn update(&self, report: &Report) {
         let (jobs, ended) = (count(report, |_| true), count(report, has_ended));
         let left = self.time_left(ended, jobs - ended);
         let left = left.map(|left| format!(", {:#} left", HumanDuration(left))).unwrap_or_default();
-        // In the order of a job's life.
+        // `ALL` has the states in the order in which a job passes them.
         let states = JobState::ALL.into_iter().filter_map(|state| {
             let jobs = report.count(state);
             (jobs > 0).then(|| format!("{state} {jobs}"))
         });
         let states = states.collect::<Vec<_>>().join(", ");
-        // Each of these calls draws.
+        // Each of these calls draws the bar, so an unchanged length is not set again.
         if self.bar.length() != Some(jobs) {
             self.bar.set_length(jobs);
         }
@@ -113,7 +115,8 @@ impl Bars {
             .set_message(format!("{ended}/{jobs} jobs, {credits:.2} credits{left}\n  {states}"));
     }
 
-    /// The estimated time that the rest takes, once this run has ended a job.
+    /// Estimates how long the other jobs take, from the jobs that have ended in this run. Returns
+    /// `None` before the first one has.
     fn time_left(&self, ended: u64, rest: u64) -> Option<Duration> {
         let ended = ended.saturating_sub(self.ended_before);
         let elapsed = self.started.elapsed().as_secs_f64();
@@ -126,7 +129,7 @@ fn count(report: &Report, is: impl Fn(JobState) -> bool) -> u64 {
     report.rows().iter().filter(|row| is(row.state)).map(|row| row.jobs).sum()
 }
 
-/// Whether this run does not continue a job in this state.
+/// Whether a run no longer continues a job in this state.
 fn has_ended(state: JobState) -> bool {
     !matches!(
         state,

@@ -1,4 +1,4 @@
-//! `kiln batch status` and `report`: what a ledger contains.
+//! `kiln batch status` and `report`: show what a ledger contains.
 
 use std::{
     collections::BTreeSet,
@@ -35,7 +35,7 @@ use crate::{
 };
 use imagekiln_batch::{Error, Filter, JobState, Ledger, Outage, Prices, Report};
 
-/// The states in which a person decides what happens next.
+/// The states of jobs about which a person has to decide what happens next.
 const NEEDS_ATTENTION: [JobState; 5] = [
     JobState::Damaged,
     JobState::Failed,
@@ -44,7 +44,8 @@ const NEEDS_ATTENTION: [JobState; 5] = [
     JobState::Unknown,
 ];
 
-/// The number of jobs that are read at once, so that the first ones are shown soon.
+/// The number of jobs that are read at once. A large ledger is printed page by page, so that the
+/// first jobs appear soon.
 const PAGE: usize = 1_000;
 
 /// Show the jobs of a ledger by state, and list those that need attention
@@ -97,7 +98,8 @@ pub async fn status(
     let (mut listed, mut last) = (BTreeSet::new(), 0);
     loop {
         let jobs = match list(ledger, &prices, &filter, last).await {
-            // The list is incomplete, and the exit code says so.
+            // Ends the JSON, although the list is incomplete: the exit code says that the command
+            // failed.
             Err(error) if is_json => return print(END).and(Err(error.into())),
             jobs => jobs?,
         };
@@ -123,7 +125,7 @@ pub async fn status(
     }
 }
 
-/// A page of jobs for people: the unknown ones are a table below the others.
+/// Returns a page of jobs for people: a line for each job, and a table of the unknown jobs below.
 fn page_text(jobs: &[ListedJob], directory: &Path, width: Option<usize>) -> String {
     let is_unknown = |listed: &&ListedJob| listed.job.state == JobState::Unknown;
     let (unknown, others): (Vec<_>, Vec<_>) = jobs.iter().partition(is_unknown);
@@ -136,8 +138,8 @@ fn page_text(jobs: &[ListedJob], directory: &Path, width: Option<usize>) -> Stri
     parts.join("\n\n")
 }
 
-/// The next jobs that match, in the order of the ledger. The unknown ones have their prompts and
-/// expected costs.
+/// Returns the next jobs that match, in the order of the ledger. Unknown jobs also get their
+/// prompts and expected costs, which a person compares with the usage.
 async fn list(
     ledger: &Ledger,
     prices: &Prices,
@@ -148,7 +150,7 @@ async fn list(
     for job in ledger.jobs().list(filter, after, PAGE).await? {
         let (mut prompt, mut expected) = (None, None);
         if job.state == JobState::Unknown {
-            // The job is listed even if its request cannot be read.
+            // A request that cannot be read must not hide its job.
             let request = ledger.jobs().request(&job.name).await.ok().flatten();
             prompt = request.and_then(|request| request.text(PROMPT).map(str::to_owned));
             expected = prices.of(&job.operation).map(|price| price.of_all(1, job.pixels));
@@ -158,7 +160,7 @@ async fn list(
     Ok(jobs)
 }
 
-/// The advice for the listed jobs.
+/// Returns advice about the states of the listed jobs.
 fn hints(place: &Place, listed: &BTreeSet<JobState>) -> Vec<String> {
     let with_state = |states: &[JobState]| states.iter().any(|state| listed.contains(state));
     let ledger = quoted(&place.to_string());
@@ -193,10 +195,10 @@ fn hints(place: &Place, listed: &BTreeSet<JobState>) -> Vec<String> {
     hints
 }
 
-/// The end of the status for programs.
+/// The end of the status in JSON.
 const END: &str = "]}\n";
 
-/// The beginning of the status for programs, which the listed jobs and [`END`] follow.
+/// Returns the beginning of the status in JSON. The listed jobs follow, and then [`END`].
 fn status_begin(place: &Place, report: &Report, outages: &[Outage]) -> String {
     let members = [
         ("event", "status".into()),
@@ -241,7 +243,8 @@ pub async fn write(
         Failure::file(format!("could not write {}", path.display()), error)
             .advise("pass another file to --output")
     };
-    // Locations in the ledger have no symbolic links.
+    // The page links to pictures below its directory. Locations in the ledger have no symbolic
+    // links, so this path must not have any either.
     let directory = fs::canonicalize(files::directory::parent(&path)).map_err(failed)?;
     let file = files::directory::temporary_file(&directory).map_err(failed)?;
     let spinner = context.output.spin("writing the report");

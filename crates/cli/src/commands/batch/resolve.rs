@@ -1,4 +1,4 @@
-//! `kiln batch resolve`: what a person decides about jobs.
+//! `kiln batch resolve`: records what a person has decided about unknown and damaged jobs.
 
 use std::collections::HashSet;
 
@@ -21,7 +21,7 @@ use imagekiln_batch::{
     Batch, Error, Filter, JobState, JobStatus, Ledger, Prices, Resolution, Resolved,
 };
 
-/// The number of jobs that a message names.
+/// The maximum number of jobs that a message names.
 const NAMED: usize = 5;
 
 /// Decide about `unknown` or `damaged` jobs
@@ -107,16 +107,17 @@ async fn resolve_with_task(
     print_job(&context.output, &batch.resolve_with_task(name, task).await?)
 }
 
-/// What is decided about the jobs that match.
+/// A decision about the jobs that match.
 struct Decision {
     resolution: Resolution,
     dry_run: bool,
-    /// Whether the jobs are named. Otherwise, only unknown ones match.
+    /// Whether the person has named the jobs. Otherwise, only unknown jobs match.
     by_name: bool,
 }
 
 impl Decision {
-    /// Returns the jobs that are resolved and left out, and the first failure of a damaged one.
+    /// Resolves the jobs. Returns which were resolved and which were left out, and the first error
+    /// about a damaged job, after which the other jobs are still resolved.
     async fn carry_out(
         &self,
         ledger: &Ledger,
@@ -134,7 +135,7 @@ impl Decision {
         }
         let listed = ledger.jobs().list(filter, 0, usize::MAX).await?;
         let done: HashSet<_> = resolved.iter().chain(&*held).map(|job| job.number).collect();
-        // The list has their states now.
+        // The loop below adds the named jobs that were left out, with their present states.
         changed.retain(|job| listed.iter().all(|listed| listed.number != job.number));
         for job in listed.into_iter().filter(|job| !done.contains(&job.number)) {
             let mut is_resolved =
@@ -219,7 +220,7 @@ impl Decision {
     }
 }
 
-/// The names of the jobs by outcome, and their numbers.
+/// Returns the names of the jobs by outcome, and how many there are.
 fn counts(decided: &Resolved) -> Value {
     let Resolved { resolved, held, changed, .. } = decided;
     let names = |jobs: &[JobStatus]| jobs.iter().map(|job| job.name.clone()).collect::<Vec<_>>();

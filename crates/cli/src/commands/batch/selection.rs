@@ -1,4 +1,4 @@
-//! The jobs that a command is about: given names, conditions that jobs meet, or all of them.
+//! The jobs that a command changes: those with given names, those that meet conditions, or all.
 
 use std::collections::HashSet;
 
@@ -43,7 +43,7 @@ pub struct Conditions {
 /// The selected jobs.
 pub struct Selected {
     pub filter: Filter,
-    /// The given names, if there are any.
+    /// The names or task ids that the user gave, if any.
     pub names: Option<Vec<String>>,
 }
 
@@ -52,8 +52,9 @@ impl Selection {
         !self.names.is_empty() || self.from.is_some()
     }
 
-    /// Returns the selected jobs. Fails if none are given, or if the ledger does not have a given
-    /// one. `is_conditional` says that the command has got another condition.
+    /// Returns the selected jobs. Fails if the user has given neither names nor conditions nor
+    /// `--all`, or if the ledger has no job with a given name. `is_conditional` says that the
+    /// command has a condition of its own, such as a state.
     pub async fn read(
         self,
         process: &Process,
@@ -90,15 +91,15 @@ impl Conditions {
     }
 }
 
-/// Adds the times at which jobs were submitted to a filter.
+/// Restricts a filter to jobs that were submitted in a time range.
 pub fn sent_at(filter: Filter, sent: Sent) -> Filter {
     let filter = sent.after().into_iter().fold(filter, Filter::sent_after);
     sent.before().into_iter().fold(filter, Filter::sent_before)
 }
 
 impl Selected {
-    /// Returns the number of jobs that are given by their names. Fails if one of them is in another
-    /// state, so that nothing is changed.
+    /// Returns the number of jobs that are given by their names, or 0 if no names are given. Fails
+    /// if one of these jobs is in another state, before the command changes anything.
     pub async fn must_be(&self, ledger: &Ledger, states: &[JobState]) -> Result<u64, Failure> {
         if self.names.is_none() {
             return Ok(0);
@@ -114,7 +115,7 @@ impl Selected {
     }
 }
 
-/// Refuses names that neither a job nor a task of the ledger has.
+/// Refuses a name that belongs neither to a job nor to a task of the ledger.
 fn check_known(names: &[String], found: &[JobStatus]) -> Result<(), Failure> {
     let known: HashSet<_> = found
         .iter()

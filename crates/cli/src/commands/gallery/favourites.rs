@@ -1,4 +1,5 @@
-//! The pictures that the user has marked: a file with their SHA-256 digests, beside the history.
+//! The pictures that the user has marked as favourites. A file beside the history lists their
+//! SHA-256 digests.
 
 use std::{collections::BTreeSet, fs, io, path::PathBuf};
 
@@ -10,7 +11,8 @@ use crate::{
 
 const NAME: &str = "favourites.json";
 
-/// Returns the digests. A damaged file is an error, because writing it again would lose them.
+/// Returns the digests of the favourites. A damaged file is an error: if it counted as empty, the
+/// next mark would replace the file, and all favourites would be lost.
 pub fn read(process: &Process) -> Result<BTreeSet<String>, Failure> {
     let Some(file) = file(process) else { return Ok(BTreeSet::new()) };
     let content = match fs::read(&file) {

@@ -31,20 +31,22 @@ use crate::{
 use imagekiln::FileKind;
 
 pub const INDEX: &str = "index.html";
-/// The page that a server shows. As a file, it could change nothing.
+/// The page that `--serve` shows. It has controls that change pictures, which need the server and
+/// would do nothing in a page that is opened as a file.
 pub const SERVED: &str = "served.html";
 pub const DATA: &str = "data";
 
-/// The pictures in a script. The page loads the next one when it is needed.
+/// The number of pictures in a script. The page loads the next script when it has to show more
+/// pictures.
 const CHUNK: usize = 500;
 
-/// The most threads that decode pictures. Each may need 256 MB.
+/// The maximum number of threads that decode pictures. Each may need 256 MB.
 const THREADS: usize = 4;
 
-/// The pictures between reading and decoding.
+/// The maximum number of pictures that are read and wait to be decoded.
 const AHEAD: usize = 16;
 
-/// Writes the page of all pictures into a folder.
+/// Writes a page with all pictures into a folder.
 pub async fn write(context: &Context, folder: &Path, kind: Kind) -> Result<(), Failure> {
     let failed = |error: io::Error| {
         Failure::file(format!("could not write the gallery in {}", folder.display()), error)
@@ -87,7 +89,8 @@ fn check(folder: &Path) -> io::Result<()> {
     Err(io::Error::other(format!("its {INDEX} is not a gallery")))
 }
 
-/// The items in a temporary file. The page has the newest one first, which only the end tells.
+/// The items of the page, kept in a temporary file. The page lists the newest item first, and the
+/// order is known only after all pictures have been found.
 struct Spool {
     file: File,
     end: u64,
@@ -95,17 +98,17 @@ struct Spool {
     totals: Totals,
 }
 
-/// Where an item is.
+/// Where an item is in the temporary file, and what decides its place on the page.
 struct Stored {
     time: u64,
-    /// Its place among those that were found.
+    /// The position of the picture in the order in which pictures were found.
     order: u64,
     position: u64,
     length: u64,
 }
 
 impl Spool {
-    /// Makes the thumbnails in several threads.
+    /// Receives the pictures, and makes their thumbnails in several threads.
     fn fill(
         receiver: Receiver<Found>,
         thumbnails: &Thumbnails,
@@ -149,7 +152,8 @@ impl Spool {
     }
 
     fn write(mut self, folder: &Path, kind: Kind, notices: &[String]) -> io::Result<()> {
-        // Those of one second keep their order in the history, which is read from its end.
+        // Pictures of the same second keep the order in which they were found: the history is read
+        // from its end.
         self.places.sort_by_key(|stored| (Reverse(stored.time), stored.order));
         let now = Clock::local().minute(now());
         let chunks: Vec<_> = self.places.chunks(CHUNK).collect();
@@ -164,7 +168,7 @@ impl Spool {
             script.extend(b"]);\n");
             persist(&folder.join(source(index)), &script)?;
         }
-        // An earlier page may have had more.
+        // An earlier page may have had more pictures, and so more scripts, which are removed.
         let rest = (chunks.len()..).map(|index| folder.join(source(index)));
         rest.take_while(|path| fs::remove_file(path).is_ok()).for_each(drop);
         let served = (kind == Kind::Served).then_some((Kind::Served, SERVED));
@@ -179,7 +183,7 @@ impl Spool {
     }
 }
 
-/// Adds the thumbnail of a picture, and a link to its file.
+/// Adds to an item the thumbnail of its picture and, if the picture is a file, a link.
 fn picture(found: &mut Found, thumbnails: &Thumbnails) -> io::Result<()> {
     let item = &mut found.item;
     match &found.picture {
@@ -218,7 +222,8 @@ fn picture(found: &mut Found, thumbnails: &Thumbnails) -> io::Result<()> {
     }
 }
 
-/// Adds the thumbnail of a file. Reads the file only if its digest is unknown, or has no thumbnail.
+/// Adds the thumbnail of a file. Reads the file only if its digest is not known, or no thumbnail
+/// with this digest exists.
 fn of_file(
     item: &mut Item,
     (path, file): (&Path, &Metadata),
@@ -239,7 +244,8 @@ fn of_file(
     Ok(())
 }
 
-/// Reads a picture. Of a video, which has no thumbnail, only the beginning.
+/// Reads a file, and shows its picture. Reads only the beginning of a video, which has no
+/// thumbnail.
 fn read(item: &mut Item, path: &Path, thumbnails: &Thumbnails) -> io::Result<()> {
     let is_video = |head: &[u8]| matches!(FileKind::of(head), Some(FileKind::Mp4 | FileKind::Webm));
     let content = File::open(path).and_then(|mut file| {
@@ -258,7 +264,7 @@ fn read(item: &mut Item, path: &Path, thumbnails: &Thumbnails) -> io::Result<()>
     Ok(())
 }
 
-/// Writes a file at once, so that an open page reads no half of it.
+/// Replaces a file atomically, so that an open page never reads a part of it.
 fn persist(path: &Path, content: &[u8]) -> io::Result<()> {
     let mut file = temporary_file(path.parent().unwrap_or(path))?;
     file.write_all(content)?;

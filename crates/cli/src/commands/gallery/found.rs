@@ -1,4 +1,4 @@
-//! The pictures of the user, from the history and from the ledgers of batches.
+//! Finds the pictures of the user, in the history and in the ledgers of batches.
 
 use std::path::{Path, PathBuf};
 
@@ -22,7 +22,8 @@ use crate::{
 use imagekiln::{TaskRef, TaskStatus, journal::State};
 use imagekiln_batch::{Filter, JobState, Ledger};
 
-/// The number of jobs that are read at once. Their requests may contain images.
+/// The number of jobs that are read at once. It is small, because their requests may contain
+/// images.
 const PAGE: usize = 20;
 
 /// A picture, or a submission without one.
@@ -33,20 +34,23 @@ pub struct Found {
 
 pub enum Picture {
     None,
-    /// In a file, with what is known of its content.
+    /// The picture is in a file. The digest and the size are those that the history recorded when
+    /// the picture was saved, if it did.
     File {
         path: PathBuf,
         sha256: Option<String>,
         bytes: Option<u64>,
     },
-    /// In a bucket, from where it was read.
+    /// The picture is in a bucket. The content was read from there, or is empty if an earlier page
+    /// has made the thumbnail.
     Read {
         location: String,
         content: Vec<u8>,
     },
 }
 
-/// Sends all pictures. Returns what could not be reached, for people.
+/// Sends all pictures to `found`. `is_seen` says whether the picture in a bucket has a thumbnail,
+/// so that it need not be read. Returns a notice for each ledger that cannot be read.
 pub async fn all(
     context: &Context,
     found: &Sender<Found>,
@@ -76,7 +80,7 @@ fn of_history(process: &Process, sender: &Sender<Found>) -> Result<(), Failure> 
                 Found { item, picture: Picture::None }
             }
         };
-        // Without a receiver, writing the page has failed.
+        // The receiver is gone if writing the page has failed, which `folder::write` reports.
         if sender.blocking_send(found).is_err() {
             break;
         }
@@ -99,7 +103,7 @@ fn of_entry(entry: &Entry, here: &Path) -> Found {
     item.sources = entry.sources().iter().map(|number| format!("@{number}")).collect();
     item.argument = Some(item.name.clone());
     let fields = entry.kept.request.as_ref().map(request::fields);
-    // These are shown above the others.
+    // The page shows these facts in a place of their own.
     let shown = ["number", "state", "prompt", "details"];
     let facts = show::rows(&list::facts(entry, &Prices::default()), fields.as_ref(), Path::new(""));
     item.facts = facts.into_iter().filter(|[name, _]| !shown.contains(&name.as_str())).collect();
@@ -169,7 +173,8 @@ async fn of_ledger(
     }
 }
 
-/// The file of the picture with this name for the server.
+/// Returns the file of the picture with this id, which the page sends to the server: the number of
+/// a submission, or the index of a ledger and the number of a job, such as `2-17`.
 pub async fn path_of(context: &Context, id: &str) -> Result<Option<PathBuf>, Failure> {
     let Some((ledger, number)) = id.split_once('-') else {
         let Ok(number) = id.parse() else { return Ok(None) };

@@ -1,5 +1,5 @@
-//! `kiln gallery --serve`: the page on this machine, where a person marks favourites and deletes
-//! files. The URL has the token.
+//! `kiln gallery --serve`: serves the page to this machine, so that a person can mark favourites
+//! and delete files. The URL contains the token without which the server refuses requests.
 
 use std::{
     fs, io,
@@ -38,7 +38,8 @@ use crate::{
 };
 use imagekiln::FileKind;
 
-/// The most bytes of a request. It has the name or the digest of a picture.
+/// The maximum number of bytes in the body of a request, which contains the id and the digest of a
+/// picture.
 const MAX_BODY: usize = 4096;
 
 struct Server {
@@ -46,7 +47,7 @@ struct Server {
     folder: PathBuf,
     host: String,
     token: String,
-    /// One request at a time changes something or writes the page.
+    /// Locked by a request that changes something or writes the page, so only one does at a time.
     turn: Mutex<()>,
 }
 
@@ -57,7 +58,8 @@ pub async fn run(context: &Context, folder: PathBuf, opens: bool) -> Result<(), 
     let url = format!("http://{host}/{token}/");
     let turn = Mutex::default();
     let server = Arc::new(Server { context: context.clone(), folder, host, token, turn });
-    // Later, the page is written whenever it is loaded.
+    // Reports errors before the URL is printed. Later, the server writes the page whenever a
+    // browser loads it.
     server.write().await?;
     context.output.result(
         || format!("serving the gallery on this machine; press Ctrl-C to stop\n\n  {url}\n"),
@@ -74,7 +76,7 @@ pub async fn run(context: &Context, folder: PathBuf, opens: bool) -> Result<(), 
     }
 }
 
-/// What the page asks for.
+/// The body of a request with which the page changes a picture.
 #[derive(Deserialize)]
 struct Change {
     #[serde(default)]
@@ -125,7 +127,8 @@ impl Server {
             (Method::GET, Some(("picture", id))) => {
                 let path = self.path_of(id).await?;
                 let content = fs::read(&path).map_err(|_| missing())?;
-                // Not as markup, whatever the file has become.
+                // Serves only pictures and videos. If the file was replaced by a document such as
+                // HTML, the browser must not run it as a page of this server.
                 let kind = FileKind::of(&content).ok_or_else(missing)?;
                 Ok(response(content, kind.media_type(), "no-store"))
             }
@@ -161,7 +164,7 @@ impl Server {
         found.ok_or_else(missing)
     }
 
-    /// Deletes the file of a picture, if it still is the picture that the page shows.
+    /// Deletes the file of a picture, unless the file has changed since the page showed it.
     async fn delete(&self, change: &Change) -> Result<Response, Refusal> {
         let path = self.path_of(&change.id).await?;
         let failed = |error: io::Error| {
@@ -187,7 +190,7 @@ impl Server {
     }
 }
 
-/// Whether a name is that of a file of the page, and not a path.
+/// Whether a name can be that of a file of the page. A path could lead out of the folder.
 fn is_plain(name: &str) -> bool {
     let is_plain =
         |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b".-".contains(&byte);

@@ -1,5 +1,5 @@
-//! The thumbnails of a gallery: files that are named by the SHA-256 of their pictures, and made
-//! once.
+//! The thumbnails of a gallery. Each is made once: its file is named by the SHA-256 digest of the
+//! picture, so later pages find it.
 
 use std::{
     collections::HashMap,
@@ -19,22 +19,23 @@ use crate::{
 };
 use imagekiln_label::sha256;
 
-/// The directory of the thumbnails in that of the page.
+/// The directory of the thumbnails, in the folder of the page.
 pub const DIRECTORY: &str = "thumbnails";
 
-/// The file that says which pictures were seen before.
+/// The file with the digests of the pictures that earlier pages have read.
 const SEEN: &str = "seen.json";
 
 pub struct Thumbnails {
     directory: PathBuf,
-    /// The names of the files, by the digests of their pictures.
+    /// The names of the thumbnail files, by the digests of their pictures.
     files: Mutex<HashMap<String, String>>,
-    /// The pictures of the last page, by their locations.
+    /// The digests that the last page has written to [`SEEN`], by the locations of the pictures.
     before: HashMap<String, Seen>,
     seen: Mutex<HashMap<String, Seen>>,
 }
 
-/// A picture whose digest is known, as long as its file has this size and time.
+/// The digest of a picture. It is valid as long as the file has this size and modification time,
+/// which are 0 for a picture in a bucket.
 #[derive(Clone, Serialize, Deserialize)]
 struct Seen {
     bytes: u64,
@@ -54,20 +55,21 @@ impl Thumbnails {
                 files.insert(digest.to_owned(), name);
             }
         }
-        // Without it, all pictures of batches are read again.
+        // Without this file, or if it is damaged, the pictures of batches are only read again.
         let before = fs::read(directory.join(SEEN)).ok();
         let before = before.and_then(|before| serde_json::from_slice(&before).ok());
         let before = before.unwrap_or_default();
         Ok(Self { directory, files: Mutex::new(files), before, seen: Mutex::default() })
     }
 
-    /// Remembers the pictures of this page for the next one.
+    /// Writes the digests of the pictures of this page, for the next page.
     pub fn close(self) -> io::Result<()> {
         let seen = self.seen.into_inner().unwrap_or_else(PoisonError::into_inner);
         write_private(&self.directory.join(SEEN), serde_json::to_vec(&seen)?)
     }
 
-    /// Shows the thumbnail that an earlier page has made. Returns whether there is one.
+    /// Adds the thumbnail of a picture with this digest to an item, if the thumbnail exists.
+    /// Returns whether it does.
     pub fn show_known(&self, item: &mut Item, sha256: &str) -> bool {
         let name = locked(&self.files).get(sha256).cloned();
         let Some((name, (_, size))) = name.as_ref().and_then(|name| Some((name, parts(name)?)))
@@ -79,7 +81,7 @@ impl Thumbnails {
         true
     }
 
-    /// Shows the thumbnail of a picture, and makes it if it is new.
+    /// Adds the thumbnail of a picture to an item. Makes the thumbnail if it does not exist.
     pub fn show(&self, item: &mut Item, picture: &[u8]) -> io::Result<()> {
         let digest = sha256(picture);
         if self.show_known(item, &digest) {
@@ -89,7 +91,8 @@ impl Thumbnails {
         let preview = Preview::of(picture);
         if let Preview::Thumbnail(thumbnail) = &preview {
             let name = format!("{digest}-{}x{}.jpg", thumbnail.width, thumbnail.height);
-            // A name that exists has all of its content, even if this process is killed.
+            // Writes to a temporary file first, so that a file with this name is complete, even if
+            // this process is killed.
             let mut file = NamedTempFile::new_in(&self.directory)?;
             file.write_all(&thumbnail.jpeg)?;
             file.persist(self.directory.join(&name)).map_err(|error| error.error)?;
@@ -101,7 +104,7 @@ impl Thumbnails {
         Ok(())
     }
 
-    /// The digest of a picture that an earlier page has read.
+    /// Returns the digest of a picture that an earlier page has read, unless the file has changed.
     pub fn seen(&self, location: &str, file: Option<&Metadata>) -> Option<String> {
         let (bytes, changed) = stamp(file);
         let before = self.before.get(location)?;
@@ -112,13 +115,13 @@ impl Thumbnails {
         })
     }
 
-    /// Whether a picture in a bucket has a thumbnail.
+    /// Whether a picture in a bucket has a thumbnail already, so that it need not be read.
     pub fn has(&self, location: &str) -> bool {
         let digest = self.seen(location, None);
         digest.is_some_and(|digest| locked(&self.files).contains_key(&digest))
     }
 
-    /// The digest of a picture whose file was deleted since an earlier page has read it.
+    /// Returns the digest of a picture whose file was deleted after an earlier page had read it.
     pub fn last_seen(&self, location: &str) -> Option<String> {
         let before = self.before.get(location)?;
         locked(&self.seen).insert(location.to_owned(), before.clone());
@@ -138,7 +141,7 @@ fn url(name: &str) -> String {
     format!("{DIRECTORY}/{name}")
 }
 
-/// The digest and the size of the picture whose thumbnail has this name.
+/// Returns the digest and the size of the picture whose thumbnail has this name.
 fn parts(name: &str) -> Option<(&str, (u32, u32))> {
     let (digest, size) = name.strip_suffix(".jpg")?.split_once('-')?;
     let (width, height) = size.split_once('x')?;

@@ -1,5 +1,6 @@
-//! `kiln task status|wait|save REF`: resumes a task that was submitted before, here or elsewhere.
-//! `kiln task submit`: submits one. `kiln task list|dismiss|resolve`: works on the unfinished ones.
+//! `kiln task status|wait|save REF`: resumes a task that this or another program has submitted.
+//! `kiln task submit`: submits a request without waiting. `kiln task list|dismiss|resolve`: works
+//! on the unfinished submissions.
 
 mod reference;
 pub mod submit;
@@ -68,7 +69,7 @@ struct Reference {
     task: String,
 }
 
-/// `used` are the models of `submit` that need flags.
+/// `used` says which models of `submit` need their flags.
 pub fn command(used: model::Used<'_>) -> Command {
     Action::augment_subcommands(Command::new(NAME).subcommand(submit::command(used)))
         .about("Submit without waiting, and work on single tasks")
@@ -172,7 +173,7 @@ async fn save(
     seeing.present(context, &saved, &task, about).await
 }
 
-/// Fills in the known facts of a task that another command submitted.
+/// Fills in the fields of a target's name, for a task that another command has submitted.
 fn filled(target: Target, task: &Task, entry: Option<&Entry>) -> Result<Target, Failure> {
     let model = task.reference().operation().unwrap_or("picture");
     let (seed, prompt) = (entry.and_then(Entry::seed), entry.and_then(Entry::prompt));
@@ -181,7 +182,8 @@ fn filled(target: Target, task: &Task, entry: Option<&Entry>) -> Result<Target, 
     target.filled(Known { index: 1, seed, prompt, name: None, model, date: &date })
 }
 
-/// The target that the submission of the task named.
+/// Returns the target that the command line of the submission named, with the flags of this
+/// command. Returns `None` if it named none.
 fn remembered(context: &Context, entry: &Entry, matches: &ArgMatches) -> Option<Target> {
     let destination = &entry.kept.destination;
     destination.output()?;

@@ -1,4 +1,5 @@
-//! The task that an argument names: by a file, JSON, an id, or a submission in the history.
+//! Finds the task that an argument names. The argument is JSON, a file with JSON, an id, or the
+//! number of a submission in the history.
 
 use std::{fs, io::Read, path::Path};
 
@@ -15,19 +16,19 @@ use imagekiln::{ErrorKind, Region, Task, TaskRef, text::without_value};
 const WHAT_TO_PASS: &str = "pass @ and a number of `kiln history`, the task's id, a file with the \
                             output of `kiln task submit`, or `-` for standard input";
 
-/// A task and its submission, if the history has it.
+/// A task, and its submission if the history has it.
 pub struct Found {
-    /// The id, if only that is known.
+    /// The reference of the task, or only its id if nothing else is known.
     reference: Result<TaskRef, String>,
     pub entry: Option<Entry>,
 }
 
 impl Found {
-    /// Finds the task, and opens the client for it. Nothing is sent.
+    /// Finds the task, and opens the client for it. Sends nothing.
     pub async fn open(context: &Context, given: &str) -> Result<(Self, Session, Task), Failure> {
         let found = Self::find(context, given)?;
         let history = match &found.entry {
-            // This command records the end of the task.
+            // Opens the history, so that this command records how the task ends.
             Some(entry) if context.records()? => {
                 let history = History::open(&context.output, Vec::new())?;
                 history.claim(entry).await?;
@@ -52,7 +53,8 @@ impl Found {
         let text = text.trim();
         match serde_json::from_str(text) {
             Ok(reference) => {
-                // It can be polled without the history.
+                // A reference is enough to poll the task, so a failure to read the history is
+                // ignored.
                 let entry = find::by_task(process, &reference).ok().flatten();
                 Ok(Self { reference: Ok(reference), entry })
             }
@@ -72,9 +74,10 @@ impl Found {
         }
     }
 
-    /// An id that the history does not have is polled at the base URL.
+    /// Finds the task by its id or the beginning of the id. If the history does not have the id,
+    /// the client polls the task at the base URL.
     fn by_id(process: &Process, id: &str) -> Result<Self, Failure> {
-        // Without a history, too.
+        // If the history cannot be read, the id is polled at the base URL, too.
         let found = match history::read(process) {
             Ok(_) => find::by_prefix(process, id)?,
             Err(_) => None,
@@ -97,12 +100,13 @@ impl Found {
         Ok(recorded.unwrap_or_else(of_submission))
     }
 
-    /// Whether there is such a task: a typed id may be misspelled.
+    /// Whether the task certainly exists. An id that is not in the history may be misspelled.
     pub fn is_certain(&self) -> bool {
         self.reference.is_ok()
     }
 
-    /// Adds the command that resumes the task to a failure, if there is such a task.
+    /// Adds to a failure the command that resumes the task, if the task exists: its reference is
+    /// known, or the failure shows that the service has found it.
     pub fn explain(&self, context: &Context, failure: Failure, target: Option<&Target>) -> Failure {
         let of_picture = [
             ErrorKind::Deadline,
@@ -131,7 +135,8 @@ fn without_task(number: u64) -> Failure {
     Failure::usage(problem).advise(format!("check your usage with the service: {settled}"))
 }
 
-/// The JSON or the file that the argument names. `None` if it is an id.
+/// Returns the text that the argument stands for: JSON, the content of a file, or standard input.
+/// Returns `None` if the argument is an id.
 fn read(context: &Context, given: &str) -> Result<Option<String>, Failure> {
     Ok(Some(match given {
         blank if blank.trim().is_empty() => {

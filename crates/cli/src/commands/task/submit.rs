@@ -68,8 +68,8 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
         Err(error) => {
             Failure::file("could not write the task to standard output", error).about(reference)
         }
-        // The same Ctrl-C may have interrupted the program that reads the pipe, so the task is
-        // reported here too.
+        // The same Ctrl-C may have ended the program that reads the pipe before it read the task,
+        // so standard error reports the task, too.
         Ok(()) if interrupts.happened() => Failure::interrupted(reference),
         Ok(()) => return Ok(()),
     };

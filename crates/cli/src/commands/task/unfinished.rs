@@ -1,4 +1,4 @@
-//! `kiln task list|dismiss|resolve`: the unfinished submissions in the history.
+//! `kiln task list|dismiss|resolve`: works on the unfinished submissions in the history.
 
 use std::collections::HashSet;
 
@@ -99,7 +99,8 @@ pub fn list(context: &Context) -> Result<(), Failure> {
     list::print(&context.output, &found, &hints.join("\n"), &Clock::local())
 }
 
-/// Marks submissions as dismissed. If one that is named cannot be dismissed, none is.
+/// Marks submissions as dismissed. Dismisses none of them if one that the user named is finished,
+/// unknown to the history, or in use by another command.
 pub async fn dismiss(context: &Context, options: &Dismiss) -> Result<(), Failure> {
     let (process, output) = (context.process(), &context.output);
     let found = options.entries(process)?;
@@ -135,7 +136,7 @@ pub async fn dismiss(context: &Context, options: &Dismiss) -> Result<(), Failure
 }
 
 impl Dismiss {
-    /// The submissions to dismiss, each once.
+    /// Returns the submissions to dismiss, without duplicates.
     fn entries(&self, process: &Process) -> Result<Vec<Entry>, Failure> {
         let Self { submissions, from, model, sent, all, .. } = self;
         let in_file = from.as_ref().map(|path| selection::lines(process, path)).transpose()?;
@@ -181,7 +182,7 @@ fn unfinished(process: &Process, given: &str) -> Result<Entry, Failure> {
     Ok(entry)
 }
 
-/// Records the task of a submission whose response was lost.
+/// Records the task of a submission whose response was lost, after a poll has found the task.
 pub async fn resolve(context: &Context, options: Resolve) -> Result<(), Failure> {
     let (given, id) = (options.submission.trim(), options.id.trim());
     let entry = unknown(context.process(), given)?;
@@ -189,7 +190,8 @@ pub async fn resolve(context: &Context, options: Resolve) -> Result<(), Failure>
     if id.is_empty() {
         return Err(Failure::usage("the id is empty").advise("pass the id of the task"));
     }
-    // Tasks of two regions, or of two services, may have the same id.
+    // Two tasks of different regions or services may have the same id, so only tasks of the same
+    // place count.
     let place = place_of(&entry);
     let has_task = |other: &Entry| {
         other.record.task().is_some_and(|task| task.id() == id) && place_of(other) == place
@@ -213,7 +215,7 @@ pub async fn resolve(context: &Context, options: Resolve) -> Result<(), Failure>
             "nothing was changed; check the key, the profile and the network, then run it again",
         ),
     })?;
-    // Records a final status, too.
+    // Shows the status, and records it if it is final.
     let update = task.poll().await.map_err(|error| {
         Failure::from(error)
             .advise(format!("the task is recorded; `kiln task save @{number}` saves its picture"))
@@ -229,14 +231,14 @@ pub async fn resolve(context: &Context, options: Resolve) -> Result<(), Failure>
     )
 }
 
-/// The service and the region of a submission.
+/// Returns the service and the region of a submission.
 fn place_of(entry: &Entry) -> (Option<&str>, Option<Region>) {
     let intent = entry.record.intent();
     let region = find_operation(intent.operation()).map(Operation::region);
     (intent.account().map(Account::service), region)
 }
 
-/// The submission, which must have no task.
+/// Returns an unfinished submission. Fails if it has a task.
 fn unknown(process: &Process, given: &str) -> Result<Entry, Failure> {
     let entry = unfinished(process, given)?;
     match entry.record.task() {

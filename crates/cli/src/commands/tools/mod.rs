@@ -1,5 +1,6 @@
-//! Tools: commands for one kind of work, such as `kiln tool inpaint`. The contract says which
-//! models can do it. The flags are the fields of the chosen model, as in `generate` and `edit`.
+//! The tools: commands for one kind of work, such as `kiln tool inpaint`. The contract says which
+//! models can do that work. The flags of a tool are the fields of the chosen model, as in
+//! `generate` and `edit`.
 
 mod table;
 
@@ -34,8 +35,8 @@ pub fn find(name: &str) -> Option<&'static Tool> {
     TOOLS.iter().find(|tool| tool.name == name)
 }
 
-/// The command with all tools. `named` is the model that `--model` names. Only a tool that is
-/// `used` has its flags.
+/// Returns the command whose subcommands are the tools. `named` is the model that `--model` names.
+/// Only tools that are `used` get their flags.
 pub fn command(named: &'static Operation, used: model::Used<'_>) -> Command {
     Command::new(NAME)
         .about("Inpaint, outpaint, expand, erase, deblur, try on, video")
@@ -47,7 +48,7 @@ pub fn command(named: &'static Operation, used: model::Used<'_>) -> Command {
         .subcommands(TOOLS.iter().map(move |tool| tool.command(named, used(tool.name))))
 }
 
-/// Makes a picture with the tool that the matches name.
+/// Makes a picture with the tool that the subcommand names.
 pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
     let (name, matches) = matches.subcommand().ok_or_else(|| Failure::usage("no tool given"))?;
     let tool = find(name).ok_or_else(|| Failure::usage(format!("unknown command `{name}`")))?;
@@ -64,12 +65,14 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     making::make(context, request, matches).await
 }
 
-/// The names of the commands that accept a model, besides `run` and `submit`.
+/// Returns the names of the commands that are useful with some models only. `run` and `submit` are
+/// useful with every model.
 pub fn model_commands() -> impl Iterator<Item = &'static str> {
     [generate::NAME, edit::NAME].into_iter().chain(TOOLS.iter().map(|tool| tool.name))
 }
 
-/// The commands that suit a model. The model of a tool suits its tool only.
+/// Returns the commands that are useful with a model. A model for one kind of work is useful only
+/// with the tool for that work.
 pub fn commands_for(model: &Operation) -> Vec<&'static str> {
     if model.kind != Some(OperationKind::Create) {
         let tools = TOOLS.iter().filter(|tool| model.kind == Some(tool.kind));
@@ -82,28 +85,28 @@ pub fn commands_for(model: &Operation) -> Vec<&'static str> {
     abilities.into_iter().filter(|(_, able)| *able).map(|(name, _)| name).collect()
 }
 
-/// Whether a command suits a model.
+/// Whether a command is useful with a model.
 pub fn suits(command: &str, model: &Operation) -> bool {
     commands_for(model).contains(&command)
 }
 
-/// Completes `--model` of a command with the models that it suits. It accepts others, too, so that
-/// it can say what is wrong with them.
+/// Makes completion offer only models with which the command is useful. The command still accepts
+/// other models, so that its error can say why they do not work.
 pub fn offering_models(command: Command) -> Command {
     let name = command.get_name().to_owned();
     let models = completers::models_that(move |model| suits(&name, model));
     command.mut_arg(model::MODEL, |arg| arg.add(models))
 }
 
-/// The commands that suit a model, on one line.
+/// Returns the commands that are useful with a model, on one line.
 pub fn shown_commands_for(model: &Operation) -> String {
     let names = commands_for(model);
     if names.is_empty() { "-".to_owned() } else { names.join(", ") }
 }
 
 impl Tool {
-    /// The models that can do it, in the order of the contract, those that are not deprecated
-    /// first. The first one is the default.
+    /// Returns the models that can do the work of this tool, in the order of the contract, with
+    /// deprecated ones last. The first model is the default.
     pub fn models(&self) -> Vec<&'static Operation> {
         let mut models: Vec<_> =
             models::models().filter(|model| model.kind == Some(self.kind)).collect();
@@ -111,14 +114,14 @@ impl Tool {
         models
     }
 
-    /// The named model if it can do it, or else the default.
+    /// Returns the named model, if it can do the work of this tool, or else the default.
     pub fn model(&self, named: &'static Operation) -> &'static Operation {
         let models = self.models();
         let found = models.iter().find(|model| model.name == named.name).or(models.first());
         found.copied().unwrap_or(named)
     }
 
-    /// The arguments of the command, for a tip.
+    /// Returns a tip that names the arguments of the command.
     pub fn takes(&self) -> String {
         let names: Vec<&str> = self.arguments.iter().map(|Argument(_, name, _)| *name).collect();
         let quotes = if self.fields().any(|field| field == PROMPT) {
@@ -129,12 +132,13 @@ impl Tool {
         format!("'kiln tool {}' takes only {}{quotes}", self.name, names.join(" and "))
     }
 
-    /// The fields of the arguments.
+    /// Returns the fields that the arguments set.
     fn fields(&self) -> impl Iterator<Item = &'static str> {
         self.arguments.iter().map(|Argument(field, ..)| *field)
     }
 
-    /// Those that the contract does not list for a model.
+    /// Returns the fields of the arguments that the contract does not list for a model, whose names
+    /// are therefore assumed.
     fn unlisted(&self, model: &'static Operation) -> impl Iterator<Item = &'static str> {
         self.fields().filter(move |name| model.field(name).is_none())
     }
@@ -208,7 +212,7 @@ impl Argument {
         }
     }
 
-    /// Sets the field to the argument of a command. An empty list is not sent.
+    /// Sets the field of the request to the argument. Does not set the keyframes if there are none.
     fn set(
         &self,
         request: Request,

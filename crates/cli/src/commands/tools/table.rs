@@ -1,28 +1,29 @@
-//! The tools, and what a request of each needs besides what the contract says: nobody wants to pay
-//! for a request without it.
+//! The table of the tools. It also says what a request of each needs in addition to what the
+//! contract requires, such as a margin for `expand`: nobody wants to pay for a request without one.
 
 use crate::{failure::Failure, making::checks::count_images, models::PROMPT};
 use imagekiln::{OperationKind, Request};
 
-/// A command, and the facts about its models that it needs.
+/// A tool: its command, and the facts about requests to its models.
 pub struct Tool {
     /// The name of the command.
     pub name: &'static str,
     pub about: &'static str,
-    /// The kind of the models that can do it.
+    /// The kind of the models that can do the work of this tool.
     pub kind: OperationKind,
     pub arguments: &'static [Argument],
-    /// Sets what follows from the rest of the request, and refuses one that lacks something.
+    /// Sets fields that follow from the rest of the request, and refuses a request that would be
+    /// useless.
     pub complete: fn(Request) -> Result<Request, Failure>,
-    /// The arguments of two examples.
+    /// The arguments of two examples for help.
     pub examples: [&'static str; 2],
 }
 
-/// A positional argument: its field, which is its id, its name in help, and its help. It is a
-/// prompt, an image, or the images of [`KEYFRAMES`].
+/// A positional argument: the field that it sets, which is also its id; its name in help; and its
+/// help. It is a prompt, an image, or the images of [`KEYFRAMES`].
 pub struct Argument(pub &'static str, pub &'static str, pub &'static str);
 
-/// The field with several images, which may be none.
+/// The field with any number of images, or none.
 pub const KEYFRAMES: &str = "keyframes";
 
 /// All tools, in the order of the help.
@@ -128,12 +129,13 @@ fn with_a_margin(request: Request) -> Result<Request, Failure> {
         .advise("nothing was sent; add --left, --right, --top or --bottom with a number of pixels"))
 }
 
-/// Whether a number is set, and not zero.
+/// Whether a number is set, and is not zero.
 fn is_set(request: &Request, name: &str) -> bool {
     request.outline().get(name).is_some_and(|value| !value.is_null() && *value != 0)
 }
 
-/// Sets the mode of a video, which depends on whether it has images, unless it is given.
+/// Sets the mode of a video, which depends on whether the request has images. Refuses a given mode
+/// that does not match the images.
 fn with_mode(request: Request) -> Result<Request, Failure> {
     const MODE: &str = "mode";
     let (fitting, other, what, has) = if count_images(&request) > 0 {

@@ -37,7 +37,7 @@ use imagekiln::{WEBHOOK_SECRET_VARIABLE, webhook::Event};
 /// The time limit for the body of a delivery.
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The maximum number of bodies in memory; other deliveries wait.
+/// The maximum number of bodies in memory. Other deliveries wait before their bodies are read.
 const MAX_BODIES: usize = 64;
 
 #[derive(Args)]
@@ -123,13 +123,14 @@ async fn receive(State(server): State<Arc<Server>>, request: Request) -> Respons
         Ok(Err(rejection)) => server.unread(rejection.status(), &headers),
         Err(_) => server.unread(StatusCode::REQUEST_TIMEOUT, &headers),
     };
-    // The line is printed before the response is sent, so that the service redelivers if that
-    // fails. Writing to a full pipe blocks, which must not block Ctrl-C.
+    // The line is printed before the response is sent, so that the service delivers the webhook
+    // again if printing fails. Writing to a full pipe blocks, so another thread writes, and Ctrl-C
+    // still works.
     let process = Arc::clone(&server.output.process);
     let status = match spawn_blocking(move || process.line_on_stdout(&line)).await {
         Ok(Ok(())) => status,
         Ok(Err(error)) => {
-            // If there already is an error, the command is about to end.
+            // Fails if the channel has an error already, and then the command is about to end.
             let _ = server.failures.try_send(error);
             StatusCode::INTERNAL_SERVER_ERROR
         }
@@ -158,7 +159,8 @@ impl Server {
         )
     }
 
-    /// A delivery whose body could not be read, and the status code of its response.
+    /// Returns the outcome of a delivery whose body could not be read. `status` says why, and is
+    /// the status code of the response.
     fn unread(&self, status: StatusCode, headers: &HeaderMap) -> Outcome {
         let why = match status {
             StatusCode::PAYLOAD_TOO_LARGE => {
@@ -172,7 +174,7 @@ impl Server {
         (status, self.rejected(why, None, headers))
     }
 
-    /// The headers are `None` if the event is verified.
+    /// Returns the line about an event. `headers` is `None` if the event was verified.
     fn received(&self, event: &Event, headers: Option<&HeaderMap>) -> String {
         let is_verified = headers.is_none();
         let object = json!({ "event": "received", "verified": is_verified });
@@ -209,8 +211,8 @@ impl Server {
     }
 }
 
-/// The names of the headers in alphabetical order, never their values. The HTTP server rejects
-/// requests with more than a hundred headers.
+/// Returns the names of the headers in alphabetical order, never their values, which may be secret.
+/// There are at most a hundred, because the HTTP server rejects requests with more.
 fn names(headers: &HeaderMap) -> Vec<String> {
     let mut names: Vec<String> = headers.keys().map(|name| one_line(name.as_str())).collect();
     names.sort();

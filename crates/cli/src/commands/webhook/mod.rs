@@ -1,5 +1,6 @@
-//! `kiln webhook listen|verify`: receives webhooks, or verifies a recorded one. It neither polls
-//! nor uses the API key. What a verified webhook claims about its task, only a poll can confirm.
+//! `kiln webhook listen|verify`: receives webhooks, or verifies a recorded one. These commands
+//! neither poll nor use the API key, so they print the status that a webhook claims for its task.
+//! Only a poll can confirm that status.
 
 mod listen;
 pub mod scheme;
@@ -43,7 +44,8 @@ pub async fn run(context: &Context, options: Options) -> Result<(), Failure> {
     }
 }
 
-/// Listens at the address of an option.
+/// Listens on the address that the option with this name sets. Returns the listener, and its
+/// address with the port.
 pub async fn bind(option: &str, address: SocketAddr) -> Result<(TcpListener, SocketAddr), Failure> {
     let bound = async {
         let listener = TcpListener::bind(address).await?;
@@ -56,7 +58,7 @@ pub async fn bind(option: &str, address: SocketAddr) -> Result<(TcpListener, Soc
     })
 }
 
-/// An event on one line for people.
+/// Describes an event on one line for people.
 fn to_people(event: &Event) -> String {
     let task = event.task_id();
     let task = task.map_or("no task id found".to_owned(), |id| format!("task {}", one_line(id)));
@@ -67,7 +69,7 @@ fn to_people(event: &Event) -> String {
     format!("{task}, {status}{message}")
 }
 
-/// The members of a JSON object about an event, for programs.
+/// Returns the members of a JSON object that describes an event to programs.
 fn members(event: &Event) -> [(&'static str, Value); 4] {
     // JSON that is nested too deeply to parse is shown as text.
     let body = event.json().unwrap_or_else(|_| String::from_utf8_lossy(event.body()).into());

@@ -1,5 +1,5 @@
-//! The signature scheme of webhooks: the options that both commands share, and the verifier built
-//! from them.
+//! The signature scheme of webhooks: the options that `kiln webhook listen`, `kiln webhook verify`
+//! and `kiln batch run` share, and the verifier that is built from them.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -17,7 +17,7 @@ use imagekiln::{
     webhook::{Encoding, Verifier},
 };
 
-/// Where secrets are set.
+/// The places where secrets are set, as advice about a secret names them.
 const SECRETS: &str = "--secret-file or IMAGEKILN_WEBHOOK_SECRET";
 
 /// The details of a webhook's signature, which the contract does not list.
@@ -74,12 +74,14 @@ enum Scheme {
 }
 
 impl SchemeOptions {
-    /// Returns the secret for the webhooks of new submissions, if one is set.
+    /// Returns the secret with which the service signs the webhooks of new submissions, if one is
+    /// set.
     pub fn signing_secret(&self, process: &Process) -> Result<Option<WebhookSecret>, Failure> {
         Ok(self.secrets(process)?.into_iter().next())
     }
 
-    /// Builds the verifier. The settings are checked even without a secret.
+    /// Builds the verifier. Checks the settings even if no secret is set, in which case nothing is
+    /// verified.
     pub fn reading(&self, process: &Process) -> Result<Reading, Failure> {
         let mut secrets = self.secrets(process)?.into_iter();
         let Some(first) = secrets.next() else {
@@ -121,7 +123,8 @@ impl SchemeOptions {
         })
     }
 
-    /// Returns the verifier, unless `flag`, which was set last, does not fit the scheme.
+    /// Returns the verifier, unless a setting does not fit the scheme. The failure names `flag`,
+    /// the option that was set last.
     fn checked(&self, verifier: Verifier, flag: &str) -> Result<Verifier, Failure> {
         let Err(refusal) = verifier.check() else { return Ok(verifier) };
         let scheme = self.scheme.to_possible_value().map(|value| value.get_name().to_owned());
@@ -132,7 +135,7 @@ impl SchemeOptions {
             )))
     }
 
-    /// All secrets: the one in the environment, then those in the files. None is in an argument.
+    /// Returns all secrets: the one in the environment, then those in the files.
     fn secrets(&self, process: &Process) -> Result<Vec<WebhookSecret>, Failure> {
         let of_variable = text(process, WEBHOOK_SECRET_VARIABLE);
         let of_variable = of_variable.map(|secret| secret.map(WebhookSecret::from));

@@ -71,7 +71,7 @@ fn parse_headers(given: &[String]) -> Result<HeaderMap, Failure> {
     let mut headers = HeaderMap::new();
     for (at, text) in given.iter().enumerate() {
         let (name, value) = parse_header(text).ok_or_else(|| {
-            // The text may contain a secret, so do not quote it.
+            // The text may contain a secret, so the message does not quote it.
             Failure::usage(format!("--header number {} is not a header", at + 1))
                 .advise("use a name, a colon and a value, such as \"webhook-id: msg_1\"")
         })?;
@@ -86,7 +86,8 @@ fn parse_header(text: &str) -> Option<(HeaderName, HeaderValue)> {
     Some((name.parse().ok()?, HeaderValue::from_bytes(value.as_bytes()).ok()?))
 }
 
-/// Reads at most one byte more than the verifier accepts, so that it rejects a larger body.
+/// Reads the body, but at most one byte more than the verifier accepts: with this byte, the
+/// verifier rejects a body that is too large.
 fn read_body(process: &Process, path: &Path) -> Result<Vec<u8>, Failure> {
     if path.as_os_str() != "-" {
         return fs::File::open(path)

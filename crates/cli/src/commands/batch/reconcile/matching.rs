@@ -1,5 +1,6 @@
-//! Which entries of the usage belong to which unknown jobs. What is not certain is left to a
-//! person: a job that was billed and counts as not billed is paid for twice.
+//! Decides which entries of the usage belong to which unknown jobs. Everything that is not certain
+//! is left to a person: a job that was billed, but counts as not billed, would be submitted and
+//! paid for again.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -9,53 +10,56 @@ use std::{
 
 use super::usage::Entry;
 
-/// How much earlier than its submission an entry may be, because two clocks differ.
+/// How much earlier than the submission the time of its entry may be, because the clocks of the
+/// service and of this machine may differ.
 const BEFORE: Duration = Duration::from_secs(5 * 60);
 
-/// How much later than its submission an entry may be: the longest that a request may be on its
-/// way.
+/// How much later than the submission the time of its entry may be: a request may take this long to
+/// reach the service.
 const AFTER: Duration = Duration::from_secs(15 * 60);
 
-/// A submission, as far as an entry may show it.
+/// The facts about a submission that an entry of the usage may show.
 #[derive(Debug, Clone)]
 pub struct Submission {
     pub model: String,
     pub sent_at: SystemTime,
     pub prompt: Option<String>,
-    /// Its expected cost in credits.
+    /// The expected cost in credits, if the model has a price.
     pub expected: Option<f64>,
-    /// The id of its task, if it is known.
+    /// The id of the task, if it is known.
     pub task: Option<String>,
 }
 
-/// What the service says that it has charged.
+/// The usage: what the service says that it has charged.
 pub struct Usage {
     entries: Vec<Entry>,
-    /// The tasks in it that belong to other submissions than the unknown ones.
+    /// The tasks that are known to belong to other submissions, so an unknown job cannot have them.
     claimed: HashSet<String>,
-    /// The time of which it has all entries.
+    /// The time range for which the usage has all entries.
     complete: Range<SystemTime>,
 }
 
 /// What the usage says about a job.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Finding {
-    /// It has the task with this id.
+    /// The job was billed, and has the task with this id.
     Task(String),
-    /// It was billed; the usage does not show its task.
+    /// The job was billed, but the usage does not show its task.
     Paid,
     NotPaid,
-    /// Why a person has to decide.
+    /// A person has to decide, for this reason.
     Open(String),
 }
 
-/// Jobs of which each may be one of the same entries. Both have their positions.
+/// Jobs that share possible entries, so that one decision is made about all of them. The keys are
+/// the positions of the jobs and of the entries.
 struct Group<'u> {
     jobs: BTreeMap<usize, &'u Submission>,
     entries: BTreeMap<usize, &'u Entry>,
 }
 
-/// Decides about the jobs `unknown`. `charged` are submissions whose charge is known.
+/// Returns a finding for each of the jobs `unknown`. `charged` are submissions that were certainly
+/// charged: a complete usage must show them.
 pub fn decide(unknown: &[Submission], charged: &[Submission], usage: &Usage) -> Vec<Finding> {
     let mut groups: Vec<Group> = Vec::new();
     for (index, job) in unknown.iter().enumerate() {
@@ -125,7 +129,7 @@ impl Usage {
         Self { entries, claimed, complete }
     }
 
-    /// The entries of the time of a submission, with their positions.
+    /// Returns the entries around the time of a submission, with their positions.
     fn near(&self, submission: &Submission) -> impl Iterator<Item = (usize, &Entry)> {
         let first = self.entries.partition_point(|it| it.time + BEFORE < submission.sent_at);
         let later = self.entries.iter().enumerate().skip(first);
@@ -136,7 +140,8 @@ impl Usage {
         entry.task.as_ref().is_none_or(|task| !self.claimed.contains(task))
     }
 
-    /// The entries that a job may be: those of the expected cost if there are some.
+    /// Returns the entries that may belong to a job. If some of them have the expected cost,
+    /// returns only these.
     fn candidates(&self, job: &Submission) -> BTreeMap<usize, &Entry> {
         let fitting =
             self.near(job).filter(|(_, entry)| self.is_free(entry) && job.fits_text(entry));
@@ -151,17 +156,17 @@ impl Usage {
         found
     }
 
-    /// Whether it shows the submissions to a model that were charged during its time. Otherwise, it
-    /// may have other names of models, another time zone, or only a part of the entries. `None` if
-    /// there are none to compare.
+    /// Whether the usage shows all submissions to a model that were charged in its time range. If
+    /// it does not, it may have other names of models, another time zone, or only a part of the
+    /// entries, and proves nothing. Returns `None` if there is no such submission to compare with.
     fn shows(&self, charged: &[Submission], model: &str) -> Option<bool> {
         let is_shown = |it: &Submission| self.near(it).any(|(_, entry)| it.is(entry));
         let same = charged.iter().filter(|it| it.model == model && self.covers(it));
         same.map(is_shown).reduce(|all, one| all && one)
     }
 
-    /// What it proves about a job that no entry may be: that the job was not billed, if it would
-    /// show the job.
+    /// Returns what the usage proves about a job to which no entry can belong: that the job was not
+    /// billed, but only if the usage would certainly show the job.
     fn without(
         &self,
         job: &Submission,
@@ -176,7 +181,8 @@ impl Usage {
         if shows.is_none() {
             return open("no other job of its model shows whether the usage is complete");
         }
-        // A prompt in the usage may be cut, or changed.
+        // The service may shorten or change prompts in the usage. An entry of the same model and
+        // time may therefore belong to the job, unless its prompt is exactly that of another job.
         let is_of_another = |entry: &Entry| {
             let others = unknown.iter().chain(charged);
             let has_prompt = |it: &Submission| it.prompt.is_some() && it.prompt == entry.prompt;
@@ -208,13 +214,15 @@ impl Submission {
         entry.model == self.model && prompts.is_none_or(|(own, shown)| is_prompt(own, shown))
     }
 
-    /// Whether an entry shows this submission, as far as the usage has ids of tasks.
+    /// Whether an entry shows this submission: it has the same task or, in a usage without ids of
+    /// tasks, it fits.
     fn is(&self, entry: &Entry) -> bool {
         self.fits(entry) && entry.task.as_ref().is_none_or(|task| self.task.as_ref() == Some(task))
     }
 }
 
-/// Whether a usage shows a prompt, perhaps only its beginning, and with other white space.
+/// Whether the usage shows this prompt: with any white space, and perhaps only its beginning,
+/// followed by an ellipsis.
 fn is_prompt(own: &str, shown: &str) -> bool {
     let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let (own, shown) = (words(own), words(shown));
@@ -244,7 +252,8 @@ mod tests {
         Entry { time: at(second), model: "gen-2-pro".to_owned(), task, cost: Some(3.0), prompt }
     }
 
-    /// A job that was charged long before the others.
+    /// A job that was certainly charged, long before the others. A usage that shows this job counts
+    /// as complete.
     fn castle() -> Submission {
         Submission { task: Some("t0".to_owned()), ..job(400, "a castle") }
     }
@@ -307,7 +316,7 @@ mod tests {
         }
         let other_zone = Submission { sent_at: at(4000), ..castle() };
         let not_shown = Submission { task: Some("t9".to_owned()), ..castle() };
-        // Other entries decide nothing then, either.
+        // An entry that fits the job decides nothing either, if the usage lacks a charged job.
         let more = with_castle(&[entry(5001, Some("t1"), Some("a fox"))]);
         for (entries, charged) in [
             (&whole, &[other_zone][..]),
@@ -326,13 +335,15 @@ mod tests {
         assert!(matches!(decided(&jobs, &entries, &[])[0], Finding::Open(_)));
         entries[1].cost = Some(4.0);
         assert_eq!(decided(&jobs, &entries, &[]), [task("t2")]);
-        // A price may be wrong: another cost is no proof.
+        // Another cost than the expected one does not exclude an entry, because the price may be
+        // wrong.
         assert_eq!(decided(&jobs, &entries[..1], &[]), [task("t1")]);
     }
 
     proptest! {
-        /// Submissions, whether each was billed, and how much later its entry is; and what the
-        /// usage may do to all entries.
+        /// `sent` has a submission each: its time, its prompt and, if it was billed, the delay of
+        /// its entry. The other arguments say how the usage differs from the truth: what it leaves
+        /// out, renames or shortens, and its time zone.
         #[test]
         fn no_decision_contradicts_the_truth(
             sent in vec((0..4000_u64, 0..3_usize, option::of(0..600_u64)), 1..12),

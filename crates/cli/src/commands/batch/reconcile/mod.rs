@@ -27,7 +27,7 @@ use crate::{
 use imagekiln::{Request, text::counted};
 use imagekiln_batch::{Batch, Filter, JobState, JobStatus, Ledger, Prices, Resolution};
 
-/// How many jobs are read at once: their requests may contain images.
+/// How many jobs are read at once. It is small, because their requests may contain images.
 const PAGE: usize = 100;
 
 /// Decide about `unknown` jobs with the usage that the service reports
@@ -63,7 +63,7 @@ pub struct Options {
     dry_run: bool,
 }
 
-/// A job, and what is decided about it.
+/// An unknown job, and the decision about it.
 struct Decided {
     job: JobStatus,
     finding: Finding,
@@ -94,7 +94,8 @@ pub async fn execute(context: &Context, ledger: &Ledger, options: Options) -> Re
 }
 
 impl Options {
-    /// The time of which the usage has all entries.
+    /// Returns the time range for which the usage has all entries. Without options, it lasts from
+    /// the first to the last entry.
     fn complete(&self, entries: &[Entry]) -> Range<SystemTime> {
         let times = || entries.iter().map(|entry| entry.time);
         let from = self.complete_from.or_else(|| times().min());
@@ -119,7 +120,7 @@ async fn claimed(
     Ok(claimed)
 }
 
-/// Returns the jobs that were sent, with what an entry may show of them.
+/// Returns the jobs that were submitted, with the facts that an entry of the usage may show.
 async fn submissions(
     ledger: &Ledger,
     prices: &Prices,
@@ -143,7 +144,8 @@ async fn submissions(
     }
 }
 
-/// Changes the jobs. A decision that fails becomes an open one.
+/// Records the decisions in the ledger. A decision about a job that has changed or is held, or
+/// whose task is refused, becomes [`Finding::Open`].
 async fn carry_out(
     context: &Context,
     ledger: &Ledger,
@@ -182,7 +184,7 @@ async fn carry_out(
 
 const CHANGED: &str = "it changed in the meantime";
 
-/// The name of a decision, the id of the task, and why it is open.
+/// Returns the name of a decision, the id of the task, and the reason why a person has to decide.
 fn shown(finding: &Finding) -> (&'static str, Option<&str>, Option<&str>) {
     match finding {
         Finding::Task(task) => ("task", Some(task), None),

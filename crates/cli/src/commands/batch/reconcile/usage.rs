@@ -1,4 +1,4 @@
-//! The usage that a service reports: a table with a heading, or JSON.
+//! Reads the usage that a service reports: a table with a heading, or JSON.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -7,7 +7,8 @@ use serde_json::{Map, Value};
 
 use crate::{args::selection, failure::Failure, process::Process, text::sanitize::one_line};
 
-/// What a column or a member of an entry is, with the names that it may have.
+/// The meaning of a column of a table, or of a member of a JSON object. [`NAMES`] has the names
+/// that each may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Column {
     Time,
@@ -25,7 +26,7 @@ const NAMES: [(Column, &[&str]); 5] = [
     (Column::Prompt, &["prompt"]),
 ];
 
-/// The name of a column in this file, as `time=Created`.
+/// A column with its name in this file, given as `time=Created`.
 pub type Renamed = (Column, String);
 
 pub fn renamed(text: &str) -> Result<Renamed, String> {
@@ -40,7 +41,7 @@ pub fn renamed(text: &str) -> Result<Renamed, String> {
     })
 }
 
-/// What the service has charged.
+/// A charge in the usage.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
     pub time: SystemTime,
@@ -139,15 +140,15 @@ fn entry(row: &Row, renamed: &[Renamed]) -> Result<Entry, String> {
     })
 }
 
-/// The name of a model, which may be a path.
+/// Returns the name of a model, from a name or a path.
 fn model(text: &str) -> String {
     text.trim_end_matches('/').rsplit('/').next().unwrap_or(text).to_lowercase()
 }
 
-/// A time in RFC 3339, with a space instead of the `T` or without a zone, which is UTC then, or in
-/// seconds or milliseconds since 1970.
+/// Parses a time: seconds or milliseconds since 1970, or a time in RFC 3339, which may have a space
+/// instead of the `T`. A time without a zone is in UTC.
 fn time(text: &str) -> Option<SystemTime> {
-    // In seconds, the year 5138.
+    // Numbers from this one on are milliseconds: in seconds, it would be in the year 5138.
     const MILLISECONDS: f64 = 1e11;
     if let Ok(number) = text.parse::<f64>() {
         let seconds = if number < MILLISECONDS { number } else { number / 1000.0 };
@@ -206,7 +207,7 @@ mod tests {
         assert_eq!(problem("time,model,cost\n1,gen-2-pro,free"), "entry 1: `free` is no cost");
         assert_eq!(problem("[1]"), "an entry is no object");
         assert!(problem("time,model\n1").contains("record"), "a row is too short");
-        // A day is no time: it may be any of many submissions.
+        // A day is not precise enough: many submissions may be of the same day.
         for time in ["2026-11-20", "0001-01-01T00:00:00Z", "-1", "nan", "inf", "1e20"] {
             assert!(parse(&format!("time,model\n{time},gen-2-pro"), &[]).is_err(), "{time}");
         }

@@ -1,4 +1,4 @@
-//! The arguments of a run: its jobs, and how it runs them.
+//! The arguments of a run: those that describe new jobs, and those about how to run jobs.
 
 use std::{
     collections::HashSet, ffi::OsString, fmt, io::BufReader, net::SocketAddr, path::PathBuf,
@@ -25,8 +25,8 @@ use imagekiln::text::counted;
 use imagekiln_batch::Price;
 use imagekiln_label::Template;
 
-/// The fields without a flag of their own: two have flags for several values, and a ledger does not
-/// store secrets.
+/// The fields for which this command does not make a flag from the contract: the prompt and the
+/// seed have their own flags, which take several values, and a ledger does not store secrets.
 pub const ELSEWHERE: [&str; 3] = ["prompt", SEED, "webhook_secret"];
 
 /// The maximum number of columns that a message names.
@@ -35,7 +35,8 @@ const MOST_COLUMNS: usize = 10;
 /// The name of standard input in messages.
 const STDIN: &str = "stdin";
 
-/// Clap would take a vector for an option that can be repeated.
+/// Hides the vector from clap, which would treat an option of the type `Vec` as one that can be
+/// repeated.
 type Seeds = Vec<i64>;
 
 /// The options that only apply to new jobs.
@@ -154,7 +155,7 @@ pub fn is_given(matches: &ArgMatches, id: &str) -> bool {
     matches.value_source(id) == Some(ValueSource::CommandLine)
 }
 
-/// Whether arguments are given that only apply to new jobs.
+/// Whether the command line has arguments that only apply to new jobs.
 pub fn describe_jobs(matches: &ArgMatches) -> bool {
     let options = options::of::<JobOptions>();
     let describes = |id: &str| {
@@ -165,7 +166,7 @@ pub fn describe_jobs(matches: &ArgMatches) -> bool {
 }
 
 impl JobOptions {
-    /// The jobs that the arguments name. `None` if they name none.
+    /// Returns where the jobs come from. Returns `None` if the arguments name no jobs.
     pub fn source(&self) -> Result<Option<Source>, Failure> {
         let seeds = self.seed.clone().unwrap_or_default();
         let mut models = self.model.clone();
@@ -191,7 +192,7 @@ impl JobOptions {
         Ok(has_prompts.then_some(Source::Matrix(Matrix { prompts, prompt_file, seeds, models })))
     }
 
-    /// What holds for every job that does not set it itself.
+    /// Returns the values for everything that a job does not set itself.
     pub fn defaults(&self, matches: &ArgMatches, source: &Source) -> Result<Defaults, Failure> {
         let model = chosen(matches)?;
         Template::parse(&self.names).map_err(|error| {
@@ -207,7 +208,7 @@ impl JobOptions {
         }
         for field in model.fields.iter().filter(|field| !ELSEWHERE.contains(&field.name)) {
             let Some(values) = given(matches, field.name) else { continue };
-            // A ledger stores paths as text.
+            // A ledger stores paths as text, so a path that is not valid Unicode is an error.
             let texts = values.into_iter().map(|value| text_of(field.name, value));
             let texts = texts.collect::<Result<Vec<_>, _>>()?;
             if let [first, ..] = &texts[..] {
@@ -217,7 +218,7 @@ impl JobOptions {
         for (name, side) in SIDES.into_iter().zip(self.size.into_iter().flatten()) {
             set(name, Cell::Json(side.into()));
         }
-        // The seeds of a matrix are combined with its prompts.
+        // The seeds of a matrix are not defaults: they are combined with its prompts.
         if let (Source::File { .. } | Source::Stdin(_), Some([seed])) =
             (source, self.seed.as_deref())
         {
@@ -250,7 +251,7 @@ pub enum Source {
 }
 
 impl Source {
-    /// Reads the jobs, before any of them is submitted.
+    /// Reads all jobs, and prints notes and warnings about them.
     pub fn read(&self, output: &Output, defaults: &Defaults) -> Result<List, Failure> {
         let stdin = &output.process.stdin;
         let list = match self {
@@ -266,7 +267,8 @@ impl Source {
         Ok(list)
     }
 
-    /// Says what the reader decided, before anything is paid for.
+    /// Reports what the reader has assumed, such as the column with the prompts, before the run
+    /// pays for anything.
     fn warn(&self, output: &Output, list: &List) {
         let quoted = |names: &[String]| {
             let shown = names.iter().take(MOST_COLUMNS).map(|name| format!("`{}`", one_line(name)));
@@ -295,7 +297,8 @@ impl Source {
 }
 
 impl Source {
-    /// Warns of masks that fit an image both as it is stored and as viewers show it.
+    /// Warns of a mask that fits its image both as the image is stored and as viewers show it,
+    /// because nobody knows for which of the two it was drawn.
     fn warn_of_masks(&self, output: &Output, jobs: &[FileJob]) {
         let ambiguous = |job: &FileJob| {
             let mut fields = masks(&job.request).map(|(field, _)| field);
@@ -312,7 +315,7 @@ impl Source {
     }
 }
 
-/// As in `jobs.jsonl:17`.
+/// Prints the source as messages name it, for example in `jobs.jsonl:17`.
 impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

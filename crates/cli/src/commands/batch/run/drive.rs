@@ -1,5 +1,5 @@
-//! Runs a batch, shows its progress, and stops it at Ctrl-C. Then its outcome: the exit code, and
-//! how to continue with jobs that are not saved.
+//! Runs a batch, shows its progress, and stops it at Ctrl-C. Then determines the outcome: the exit
+//! code, and how to continue with jobs that are not saved.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashSet},
@@ -33,34 +33,35 @@ use imagekiln_batch::{
     Batch, Error, ErrorKind, Filter, JobState, JobStatus, Ledger, Outage, Report, Scope,
 };
 
-/// The time for which a stopped run waits for responses to submissions in flight.
+/// How long a run that was stopped at once still waits for responses to submissions in flight.
 pub const LAST_SUBMISSIONS: Duration = Duration::from_secs(5);
 
-/// How often the ledger is read for changes that other processes make. Reading takes at most a
-/// twentieth of the time.
+/// How often the ledger is read for changes that other processes make. The pause is at least
+/// [`SHARE`] times as long as the reading, so a slow ledger is read less often.
 const LOOKS: Duration = Duration::from_secs(1);
 const SHARE: u32 = 20;
 
-/// The kind of a run that left jobs to later ones.
+/// The kind of the failure of a run that has left jobs to a later run.
 const JOBS_LEFT: Kind = Kind("jobs_left");
 
-/// The states of jobs that have no task, or whose pictures are saved.
+/// The states of jobs that either have no task, or need nothing more because their pictures are
+/// saved.
 const WITHOUT_OPEN_TASK: [JobState; 3] = [JobState::Queued, JobState::Saved, JobState::Cancelled];
 
-/// The end of a run.
+/// How a run has ended.
 pub struct Ended {
     pub report: Report,
     pub error: Option<Error>,
     /// Accepted tasks that the ledger could not record.
     pub unrecorded: Vec<TaskRef>,
     pub was_interrupted: bool,
-    /// Whether the service has accepted a job that this run has changed.
+    /// Whether a job that this run has changed has a task, so something was charged.
     pub is_charged: bool,
-    /// Why a budget that the ledger contains does not allow the queued jobs, and what to do.
+    /// If a budget that the ledger stores does not allow a queued job: the reason, and what to do.
     pub budget: Option<String>,
 }
 
-/// Runs until no job can continue, and prints the report.
+/// Runs the batch until no job can continue, or the user stops it, and prints the report.
 pub async fn drive(
     batch: Batch,
     interrupts: &Interrupts,
@@ -70,7 +71,7 @@ pub async fn drive(
     let ledger = batch.ledger().clone();
     let client = batch.client().clone();
     let (sender, mut changes) = mpsc::unbounded_channel();
-    // Fails only if nobody shows the progress any more.
+    // Sending fails only after this function has returned, when nobody shows the progress.
     let mut batch = batch.on_change(move |job| drop(sender.send(job.clone())));
     let mut progress = Progress::new(&context.output, &ledger.reports().jobs().await?);
     let mut looks = look(ledger.clone(), progress.has_counts());
@@ -114,7 +115,7 @@ pub async fn drive(
             let unrecorded = error.as_ref().map(|error| error.tasks().to_vec());
             (error, unrecorded.unwrap_or_default())
         }
-        // The report contains submissions that are in flight after that.
+        // Submissions that have no response even after this wait are `submitting` in the report.
         None => {
             context.output.last_responses(LAST_SUBMISSIONS);
             let accepted = client.drain(LAST_SUBMISSIONS).await.unwrap_or_default();
@@ -137,7 +138,7 @@ pub async fn drive(
     Ok(Ended { report, error, unrecorded, was_interrupted, is_charged, budget })
 }
 
-/// The accepted tasks that the ledger does not contain.
+/// Returns those of the accepted tasks that the ledger does not contain.
 pub async fn unrecorded(ledger: &Ledger, mut accepted: Vec<TaskRef>) -> Vec<TaskRef> {
     if accepted.is_empty() {
         return accepted;
@@ -150,22 +151,23 @@ pub async fn unrecorded(ledger: &Ledger, mut accepted: Vec<TaskRef>) -> Vec<Task
     accepted
 }
 
-/// What other processes may have changed.
+/// The facts in the ledger that other processes may have changed.
 struct Look {
     report: Option<Report>,
     paused: BTreeSet<Scope>,
     outages: Vec<Outage>,
 }
 
-/// Reads the ledger until the receiver is dropped. A task of its own reads it: between two polls,
-/// the run may have the connection.
+/// Reads the ledger at intervals until the receiver is dropped. This happens in a separate task:
+/// the loop of [`drive`] must not wait for the connection, because the run may hold it while the
+/// loop does not poll the run.
 fn look(ledger: Ledger, counts: bool) -> mpsc::Receiver<Look> {
     let (sender, receiver) = mpsc::channel(1);
     tokio::spawn(async move {
         while !sender.is_closed() {
             let start = Instant::now();
             let report = if counts { ledger.reports().jobs().await.ok() } else { None };
-            // Errors are those of the run, too, which reports them.
+            // Errors are ignored here: the run meets the same errors, and reports them.
             if let (Ok(limits), Ok(outages)) =
                 (ledger.limits().list().await, ledger.limits().outages().await)
             {
@@ -183,7 +185,7 @@ fn look(ledger: Ledger, counts: bool) -> mpsc::Receiver<Look> {
     receiver
 }
 
-/// Says once for each pause why nothing is submitted.
+/// Prints once for each pause of an outage why nothing is submitted.
 fn note_outages(resume: &Resume<'_>, before: &[Outage], now: &[Outage]) {
     let output = &resume.context.output;
     let is_news = |outage: &&Outage| {
@@ -197,7 +199,8 @@ fn note_outages(resume: &Resume<'_>, before: &[Outage], now: &[Outage]) {
     }
 }
 
-/// A paused run should not look as if it had stopped working.
+/// Prints which limits are paused and how to continue, so that a paused run does not look as if it
+/// had stopped working.
 fn note_pauses(resume: &Resume<'_>, before: &BTreeSet<Scope>, now: &BTreeSet<Scope>) {
     let output = &resume.context.output;
     for scope in now.difference(before) {
@@ -209,8 +212,8 @@ fn note_pauses(resume: &Resume<'_>, before: &BTreeSet<Scope>, now: &BTreeSet<Sco
     }
 }
 
-/// Why a budget that the ledger contains does not allow the queued jobs, and what to do. The caller
-/// knows the budget of the run, which has an option.
+/// Looks for a queued job that a budget in the ledger does not allow. Returns the reason, and what
+/// to do. This does not check the budget of the run, which is an option of the command.
 async fn budget(ledger: &Ledger) -> Option<String> {
     let queued = ledger.jobs().list(&Filter::all().state(JobState::Queued), 0, 100).await.ok()?;
     let kind = |job: JobStatus| ((job.operation, job.group, job.pixels), job.name);
@@ -230,11 +233,12 @@ async fn budget(ledger: &Ledger) -> Option<String> {
     None
 }
 
-/// The states that the next run continues.
+/// The states of jobs that the next run continues.
 const LEFT: [JobState; 4] =
     [JobState::Queued, JobState::Submitting, JobState::Submitted, JobState::Ready];
 
-/// Succeeds if every job is saved that nobody cancelled.
+/// Returns the outcome of the command. It succeeds if all jobs are saved, except those that
+/// somebody cancelled.
 pub fn check(mut ended: Ended, resume: &Resume<'_>) -> Result<(), Failure> {
     let error = ended.error.take().map(Failure::from);
     let mut exits = exits(&ended, error.is_some());
@@ -250,7 +254,8 @@ pub fn check(mut ended: Ended, resume: &Resume<'_>) -> Result<(), Failure> {
     failure.exit = exit::worst(exits, ended.is_charged).unwrap_or_default();
     failure.billing_unknown |=
         report.count(JobState::Unknown) + report.count(JobState::Submitting) > 0;
-    // The same command cannot continue jobs that the budget does not allow.
+    // Running the command again does not continue jobs that the budget does not allow, so it is not
+    // suggested for them.
     let is_over_budget = failure.kind == JOBS_LEFT;
     let queued = if is_over_budget { 0 } else { report.count(JobState::Queued) };
     let active: u64 = LEFT[1..].iter().map(|state| report.count(*state)).sum();
@@ -263,8 +268,8 @@ pub fn check(mut ended: Ended, resume: &Resume<'_>) -> Result<(), Failure> {
     Err(failure)
 }
 
-/// The exit codes of the jobs that are not saved. Queued jobs that an error left have its code,
-/// unless something was charged.
+/// Returns the exit codes of the jobs that are not saved. Queued jobs add none if an error ended
+/// the run before anything was charged: then the code of the error counts.
 fn exits(ended: &Ended, has_error: bool) -> Vec<Exit> {
     let count = |state: &JobState| ended.report.count(*state);
     let states = JobState::ALL.into_iter().filter(|state| count(state) > 0);
@@ -290,7 +295,7 @@ fn unsaved(report: &Report) -> Option<String> {
     (unsaved > 0).then(|| format!("{unsaved} of {all} {verb} not saved: {}", counts.join(", ")))
 }
 
-/// The failure of a run without an error.
+/// Returns the failure of a run that ended without an error, but has jobs that are not saved.
 fn reason(ended: &Ended, message: String, resume: &Resume<'_>) -> Failure {
     let has = |state| ended.report.count(state) > 0;
     let ledger = quoted(&resume.place.to_string());
@@ -298,7 +303,8 @@ fn reason(ended: &Ended, message: String, resume: &Resume<'_>) -> Failure {
     let unknown = format!(
         "check your usage with the service before you resolve unknown jobs; `{status}` lists them"
     );
-    // Submissions that a second Ctrl-C abandoned become unknown when the ledger is opened again.
+    // A second Ctrl-C has abandoned these submissions. They become unknown when a process next
+    // opens the ledger.
     if has(JobState::Submitting) {
         let failure = Failure::billing_unknown("jobs_unknown", message);
         return failure.advise(format!(
@@ -329,7 +335,7 @@ fn reason(ended: &Ended, message: String, resume: &Resume<'_>) -> Failure {
         .advise(format!("`{status}` says why; `kiln batch jobs retry` queues jobs again"))
 }
 
-/// The commands that continue a run, and what they are made from.
+/// Composes the commands that continue a run, from the parts of its own command line.
 pub struct Resume<'a> {
     pub context: &'a Context,
     pub matches: &'a ArgMatches,
@@ -338,7 +344,8 @@ pub struct Resume<'a> {
 }
 
 impl Resume<'_> {
-    /// Adds the two ways to continue with a ledger that may not have everything that was paid for.
+    /// Adds to a failure the two ways to continue if the ledger may lack pictures that were paid
+    /// for.
     pub fn decide(&self, failure: Failure) -> Failure {
         let adopt = self.command_line("adopt", &[]);
         failure.advise(format!(
@@ -347,7 +354,7 @@ impl Resume<'_> {
         ))
     }
 
-    /// The command that ends a pause.
+    /// Returns the command that ends a pause.
     pub fn after_pause(&self, scope: &Scope) -> String {
         let option = match scope {
             Scope::Operation(name) => format!(" --model {}", quoted(name)),
@@ -357,9 +364,11 @@ impl Resume<'_> {
         format!("kiln batch limits --unpause{option} --ledger {}", quoted(&self.place.to_string()))
     }
 
-    /// The command without the jobs, which are in the ledger.
+    /// Returns the command that continues the run. It does not name the jobs, which are in the
+    /// ledger.
     pub fn command(&self) -> String {
-        // --pay-again has no value: a person decides it for one run.
+        // Keeps only options with a value. This leaves out `--pay-again`, which a person must
+        // decide anew for each run.
         let elsewhere = ["output", "ledger"];
         let options = options::of::<RunOptions>().into_iter().filter(|option| {
             let id = option.get_id().as_str();
@@ -376,7 +385,7 @@ impl Resume<'_> {
         self.command_line("run", &words.collect::<Vec<_>>())
     }
 
-    /// A command about the same ledger and output.
+    /// Returns a command of `kiln batch` with the same ledger and output.
     fn command_line(&self, command: &str, more: &[String]) -> String {
         let place = self.place.to_string();
         let mut words = vec!["batch", command, "--output", &self.options.places.output];

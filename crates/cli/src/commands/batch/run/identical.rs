@@ -1,6 +1,6 @@
-//! Finds new jobs whose request is paid already, or is that of another new job, so that nobody pays
-//! for the same picture twice by mistake. A seed that depends on the name of its job makes a
-//! request a new one.
+//! Finds new jobs whose requests were paid for before, or equal the request of another new job, so
+//! that nobody pays for the same picture twice by mistake. This looks at requests as the user wrote
+//! them. The seed that a job later gets from its name would make every request different.
 
 use std::{
     cell::Cell,
@@ -17,7 +17,8 @@ use imagekiln::Request;
 use imagekiln_batch::{JobState, KnownJob, Ledger};
 use imagekiln_label::describe_request;
 
-/// The states of jobs that are paid or may be, and that may still have a picture.
+/// The states of jobs that were or may have been paid for, and that have a picture or may still get
+/// one.
 const PAID: [JobState; 6] = [
     JobState::Submitting,
     JobState::Unknown,
@@ -27,13 +28,13 @@ const PAID: [JobState; 6] = [
     JobState::Damaged,
 ];
 
-/// A job that may have the same request as another one.
+/// A job that may be identical to another one.
 pub struct Candidate {
     name: String,
     digest: String,
 }
 
-/// Returns the candidates among jobs without drawn seeds.
+/// Returns the candidates among jobs, which must not have the seeds of [`FileJob::with_seed`] yet.
 pub fn candidates(jobs: &[FileJob]) -> Vec<Candidate> {
     let jobs = jobs.iter().filter(|job| may_be_identical(&job.request));
     let candidate = |job: &FileJob| {
@@ -42,8 +43,9 @@ pub fn candidates(jobs: &[FileJob]) -> Vec<Candidate> {
     jobs.filter_map(candidate).collect()
 }
 
-/// Whether the same request makes the same picture: not without a seed, and not if the ledger knows
-/// only the path of an image, which may have changed.
+/// Whether the same request makes the same picture. It does not if the model has a seed that the
+/// request does not set, or if the request names an image by its path, because the file may have
+/// changed.
 fn may_be_identical(request: &Request) -> bool {
     let has_seed = request.integer(SEED).is_some() || request.operation().field(SEED).is_none();
     let has_files = Cell::new(false);
@@ -54,7 +56,7 @@ fn may_be_identical(request: &Request) -> bool {
     has_seed && describe_request(request, note).is_ok() && !has_files.get()
 }
 
-/// Refuses new jobs that are identical to others.
+/// Fails if new jobs are identical to others.
 pub async fn check(candidates: &[Candidate], ledger: &Ledger) -> Result<(), Failure> {
     match find(candidates, Some(ledger)).await? {
         Some(same) => Err(Failure::already_paid(same)),
@@ -62,7 +64,7 @@ pub async fn check(candidates: &[Candidate], ledger: &Ledger) -> Result<(), Fail
     }
 }
 
-/// Says which of the candidates are new and identical to others, if any.
+/// Returns a message about the candidates that are new and identical to others, if there are any.
 pub async fn find(
     candidates: &[Candidate],
     ledger: Option<&Ledger>,

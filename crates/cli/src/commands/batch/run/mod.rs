@@ -122,14 +122,14 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     run(context, matches, &options, place, New { jobs, candidates }).await
 }
 
-/// The jobs that the arguments name.
+/// The jobs that the arguments name, which the ledger may already contain.
 #[derive(Default)]
 struct New {
     jobs: Vec<FileJob>,
     candidates: Vec<Candidate>,
 }
 
-/// Adds the jobs to the ledger, and prints them.
+/// Adds the jobs to the ledger, and prints them. Sends nothing.
 async fn add(
     context: &Context,
     options: &RunOptions,
@@ -193,7 +193,7 @@ async fn run(
     check(drive(batch, &interrupts, &resume).await?, &resume)
 }
 
-/// Checks that this program can save to the output, before the ledger is created.
+/// Checks that this build of the program can save to the output. Runs before the ledger is created.
 pub fn check_features(output: &str) -> Result<(), Failure> {
     let buckets = [
         ("s3", "s3", cfg!(feature = "s3")),
@@ -211,7 +211,7 @@ pub fn check_features(output: &str) -> Result<(), Failure> {
     }
 }
 
-/// Opens the ledger, and creates its directory if that is the output.
+/// Opens the ledger. If it is in the output directory, creates this directory first.
 async fn open(context: &Context, place: &Place, options: &RunOptions) -> Result<Ledger, Failure> {
     if options.places.ledger.is_none() {
         let output = &options.places.output;
@@ -243,7 +243,8 @@ fn with_options(batch: Batch, context: &Context, options: &RunOptions) -> Batch 
     batch
 }
 
-/// Gives the ledger the prices of the settings that it has none of.
+/// Copies the prices of models from the settings to the ledger, except for models that have a price
+/// in the ledger.
 pub async fn set_prices(context: &Context, ledger: &Ledger) -> Result<(), Failure> {
     let known = ledger.limits().prices().await?;
     for (model, price) in context.settings.prices() {
@@ -254,8 +255,8 @@ pub async fn set_prices(context: &Context, ledger: &Ledger) -> Result<(), Failur
     Ok(())
 }
 
-/// Refuses a ledger with tasks that an in-process simulator cannot have: each of them would be
-/// polled in vain until its deadline.
+/// With `--simulate`, refuses a ledger with submitted jobs: the new simulator does not have their
+/// tasks, so the run would poll each of them in vain until its deadline.
 async fn check_simulated(context: &Context, ledger: &Ledger) -> Result<(), Failure> {
     let report = ledger.reports().jobs().await?;
     let active = report.count(JobState::Submitted) + report.count(JobState::Ready);

@@ -23,14 +23,15 @@ use imagekiln::{
 };
 use imagekiln_batch::{JobState, KnownJob, Ledger, Price, Prices};
 
-/// The number of jobs that the plan names.
+/// The maximum number of jobs that the plan names.
 const MOST_NAMED: usize = 5;
 
-/// What a name may contain that is not known yet.
+/// The fields that the name of a picture may still contain, because their values are not known
+/// before the submission.
 const LEFT: [(&str, &str); 2] =
     [("{ext}", "the format of the picture"), ("{id}", "the id of its task")];
 
-/// The jobs that a run would submit. In JSON, it is the result for programs.
+/// The jobs that a run would submit. Programs get this struct as JSON.
 #[derive(Serialize)]
 struct Plan<'a> {
     #[serde(skip)]
@@ -38,13 +39,14 @@ struct Plan<'a> {
     #[serde(skip)]
     copies: Option<&'a Copies>,
     jobs: usize,
-    /// The number of other jobs of the source.
+    /// The number of jobs of the source that a run would not submit, because they are in the ledger
+    /// and no longer queued.
     submitted_before: usize,
-    /// The number of different images that `--upright` turns.
+    /// The number of different images for which `--upright` makes turned copies.
     upright: usize,
-    /// The total, if all prices are known.
+    /// The total price, if all prices are known.
     credits: Option<f64>,
-    /// Without secrets.
+    /// The output, without the credentials that a URL may contain.
     output: String,
     models: Vec<OfModel>,
     first: Vec<First<'a>>,
@@ -55,7 +57,7 @@ struct Plan<'a> {
 struct OfModel {
     model: &'static str,
     jobs: usize,
-    /// What they cost, if the price is known.
+    /// The price of these jobs, if it is known.
     credits: Option<f64>,
 }
 
@@ -66,11 +68,11 @@ struct First<'a> {
     name: &'a str,
     model: String,
     seed: Option<i64>,
-    /// The path of its picture below the output.
+    /// The path of the picture below the output.
     target: String,
 }
 
-/// The copies of images that are stored turned.
+/// The upright copies of images whose EXIF orientation turns them.
 pub struct Copies {
     pub folder: PathBuf,
     /// The number of different images.
@@ -85,7 +87,7 @@ impl fmt::Display for Copies {
     }
 }
 
-/// The facts that a plan needs.
+/// The facts from the settings and the ledger that a plan needs.
 #[derive(Default)]
 pub struct Known {
     prices: Prices,
@@ -93,7 +95,7 @@ pub struct Known {
 }
 
 impl Known {
-    /// Reads the settings, and the ledger if it exists.
+    /// Reads the ledger, if it exists, and the prices of the settings.
     pub async fn read(context: &Context, ledger: Option<&Ledger>) -> Result<Self, Failure> {
         let mut known = match ledger {
             Some(ledger) => {
@@ -135,7 +137,7 @@ pub fn print(
     context.output.result(|| wrapped(&for_people(&plan, width), width), || json!(plan))
 }
 
-/// The models in the order of their first jobs.
+/// Returns the models of the jobs, in the order of their first jobs.
 fn by_model(jobs: &[&FileJob], price: impl Fn(&str) -> Option<Price>) -> Vec<OfModel> {
     let mut models: Vec<OfModel> = Vec::new();
     for job in jobs {
@@ -194,7 +196,7 @@ fn for_people(plan: &Plan<'_>, width: Option<usize>) -> String {
     lines.join("\n").trim_end().to_owned()
 }
 
-/// The paths of the pictures of the first jobs.
+/// Returns lines with the paths of the pictures of the first jobs.
 fn pictures(plan: &Plan<'_>, width: Option<usize>) -> Vec<String> {
     let mut lines = vec![format!("\npictures are saved to {}:\n", plan.output)];
     let names = plan.first.iter().map(|job| [job.name, &job.target].map(one_line));
@@ -218,7 +220,7 @@ fn pictures(plan: &Plan<'_>, width: Option<usize>) -> Vec<String> {
     lines
 }
 
-/// The URL of a bucket may contain credentials.
+/// Removes the credentials that the URL of a bucket may contain.
 fn without_secrets(output: &str) -> String {
     if output.contains("://") { Address::from(output).to_string() } else { output.to_owned() }
 }

@@ -1,5 +1,6 @@
-//! The servers of a run. `--listen`: the webhooks of the jobs, which also find tasks whose
-//! responses were lost. `--metrics`: the state of the ledger for Prometheus.
+//! The servers of a run. `--listen` receives the webhooks of the jobs, which also find the tasks of
+//! submissions whose responses were lost. `--metrics` serves the state of the ledger for
+//! Prometheus.
 
 use std::net::SocketAddr;
 
@@ -26,7 +27,7 @@ use crate::{
 use imagekiln::{ClientBuilder, WEBHOOK_SECRET_VARIABLE, WebhookSecret, webhook::Verifier};
 use imagekiln_batch::{Batch, Ledger};
 
-/// The text format of Prometheus.
+/// The media type of the text format of Prometheus.
 const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 #[derive(Args)]
@@ -44,7 +45,8 @@ pub struct WebhookOptions {
     scheme: SchemeOptions,
 }
 
-/// A server that is about to receive the webhooks of a batch.
+/// A server that listens for the webhooks of a batch, and does not accept them before
+/// [`serve`](Self::serve).
 pub struct Webhooks {
     listener: TcpListener,
     url: Url,
@@ -53,7 +55,8 @@ pub struct Webhooks {
 }
 
 impl Webhooks {
-    /// Listens, if the arguments ask for it.
+    /// Starts to listen, if `--listen` is set. Fails without a secret, with which the webhooks are
+    /// verified.
     pub async fn listen(
         process: &Process,
         options: &WebhookOptions,
@@ -74,7 +77,7 @@ impl Webhooks {
         Ok(Some(Self { listener, url, verifier, secret }))
     }
 
-    /// Makes the service sign the webhooks.
+    /// Makes the client send the secret with submissions, so that the service signs the webhooks.
     pub fn sign(&self, client: ClientBuilder) -> ClientBuilder {
         client.webhook_secret(self.secret.clone())
     }
@@ -86,7 +89,7 @@ impl Webhooks {
             "" => receiver,
             path => Router::new().nest(path, receiver.clone()).merge(receiver),
         };
-        // Ends only with the process: errors of connections do not end it.
+        // The server ends only with the process: errors of single connections do not end it.
         tokio::spawn(axum::serve(self.listener, app).into_future());
         batch.callback_url(self.url)
     }
@@ -100,7 +103,7 @@ fn default_url(address: SocketAddr) -> Result<Url, Failure> {
     })
 }
 
-/// A URL to which a token can be appended.
+/// Parses a URL to whose path the batch can append a token for each submission.
 fn callback_url(text: &str) -> Result<Url, String> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/-._~%".contains(c);
     let is_usable = |url: &Url| {
@@ -112,7 +115,7 @@ fn callback_url(text: &str) -> Result<Url, String> {
     Url::parse(text).ok().filter(is_usable).ok_or_else(|| wrong.to_owned())
 }
 
-/// Listens, if an address is given.
+/// Starts to listen, if an address is given.
 pub async fn listen_for_metrics(
     context: &Context,
     address: Option<SocketAddr>,
