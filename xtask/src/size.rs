@@ -11,8 +11,8 @@ use crate::{
     tidy::sources::{self, CRATES},
 };
 
-/// Prints the lines of code by folder, the generated lines, and the bytes of the documents. Blank
-/// lines, comments and unit tests do not count as code
+/// Prints the lines of code by folder, and the generated lines. Blank lines, comments and unit tests
+/// do not count as code
 #[derive(Args)]
 pub struct Arguments {}
 
@@ -33,8 +33,6 @@ pub fn run(_: &Arguments) -> Result<ExitCode> {
     let code: usize = CRATES.iter().filter_map(|name| folders.get(*name)).map(|s| s.code).sum();
     println!("\n{code} lines of code in all crates");
     println!("{} lines of generated code (generated.rs)", generated_lines()?);
-    let (documents, bytes) = documents()?;
-    println!("{bytes} bytes in {documents} documents (*.md)");
     Ok(ExitCode::SUCCESS)
 }
 
@@ -68,11 +66,4 @@ fn folder_of(path: &str) -> &str {
 
 fn generated_lines() -> Result<usize> {
     Ok(contract::generate(&repository::read(CONTRACT)?)?.lines().count())
-}
-
-/// Returns the number of documents and their bytes.
-fn documents() -> Result<(usize, usize)> {
-    let paths = sources::files(&["*.md"])?;
-    let sizes = paths.iter().map(|path| Ok(repository::read(path)?.len()));
-    Ok((paths.len(), sizes.sum::<Result<usize>>()?))
 }

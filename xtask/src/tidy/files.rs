@@ -1,9 +1,4 @@
-//! Rules for one Rust file: its size, its lines, its documentation, and its error messages.
-
-use std::collections::BTreeSet;
-
-use anyhow::{Result, anyhow};
-use syn::Item;
+//! Rules for one Rust file: its size, its lines, and its documentation.
 
 use super::sources::Source;
 
@@ -37,81 +32,6 @@ pub fn wide_lines(path: &str, text: &str) -> Vec<String> {
     wide.map(|(index, line)| format!("{path}:{}: over 100 characters: {line}", index + 1)).collect()
 }
 
-/// Returns the files of a crate with a `Display` that prints what `source()` returns, which a
-/// program that prints the whole chain would show twice.
-pub fn sources_printed_twice(sources: &[&Source]) -> Result<Vec<String>> {
-    let (mut returned, mut printed, mut found) = (BTreeSet::new(), Vec::new(), Vec::new());
-    for source in sources {
-        let file = syn::parse_file(&source.text).map_err(|e| anyhow!("{}: {e}", source.path))?;
-        for item in file.items {
-            let derived: Vec<_> = match item {
-                Item::Impl(item) => {
-                    let name = item.trait_.as_ref().and_then(|(path, _)| path.segments.last());
-                    let fields = field_names(&text(&item)).into_iter();
-                    let fields = fields.map(|field| (text(&item.self_ty), field));
-                    match name.map(|name| name.ident.to_string()).as_deref() {
-                        Some("Error") => returned.extend(fields),
-                        Some("Display") => printed.extend(fields.map(|it| (it, &source.path))),
-                        _ => {}
-                    }
-                    continue;
-                }
-                Item::Enum(item) => item
-                    .variants
-                    .into_iter()
-                    .map(|variant| (variant.attrs, variant.fields))
-                    .collect(),
-                Item::Struct(item) => vec![(item.attrs, item.fields)],
-                _ => continue,
-            };
-            let printing = derived.iter().filter(|(attributes, it)| prints_source(attributes, it));
-            found.extend(printing.map(|_| source.path.clone()));
-        }
-    }
-    let twice = printed.into_iter().filter(|(field, _)| returned.contains(field));
-    found.extend(twice.map(|(_, path)| path.clone()));
-    found.dedup();
-    Ok(found)
-}
-
-fn text(tokens: &impl quote::ToTokens) -> String {
-    tokens.to_token_stream().to_string()
-}
-
-/// Returns the fields of `self` in the text of tokens: `0.source` of `self . 0 . source . get ()`.
-fn field_names(tokens: &str) -> Vec<String> {
-    let dense: String = tokens.split_whitespace().collect();
-    let names = dense.split("self.").skip(1).map(|rest| {
-        let is_path = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
-        let (path, after) = rest.split_at(rest.find(|c| !is_path(c)).unwrap_or(rest.len()));
-        // What a parenthesis follows is a method.
-        match path.rsplit_once('.') {
-            Some((field, _)) if after.starts_with('(') => field,
-            None if after.starts_with('(') => "",
-            _ => path,
-        }
-        .to_owned()
-    });
-    names.filter(|name| !name.is_empty()).collect()
-}
-
-/// Whether `thiserror` is told to print a field and to return it as the source.
-fn prints_source(attributes: &[syn::Attribute], fields: &syn::Fields) -> bool {
-    let message = attributes.iter().find(|attribute| attribute.path().is_ident("error"));
-    let Some(message) = message.map(text) else { return false };
-    fields.iter().enumerate().any(|(index, field)| {
-        let name = field.ident.as_ref().map_or(index.to_string(), ToString::to_string);
-        let is_source = name == "source"
-            || field.attrs.iter().any(|attribute| {
-                attribute.path().is_ident("source") || attribute.path().is_ident("from")
-            });
-        is_source
-            && ["{NAME}", "{NAME:"]
-                .iter()
-                .any(|form| message.contains(&form.replace("NAME", &name)))
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -127,18 +47,6 @@ mod tests {
         let found = wide_lines("a", &format!("a\n{line}."));
         assert_eq!(found, [format!("a:2: over 100 characters: {line}.")]);
         assert!(wide_lines("a", &format!("    /// | {line} |\n    @\"{line}\"")).is_empty());
-    }
-
-    #[test]
-    fn a_display_that_prints_its_source_is_found() {
-        let twice = |text: &str| !sources_printed_twice(&[&source(text)]).unwrap().is_empty();
-        let error = "impl error::Error for E { fn source(&self) -> X { self.cause.as_deref() } }";
-        let with = |body: &str| format!("{error} impl fmt::Display for E {{ {body} }}");
-        assert!(twice(&with("fn fmt(&self) { write!(f, \"a: {}\", self.cause ) }")));
-        assert!(!twice(&with("fn fmt(&self) { f.write_str(&self.message) }")));
-        assert!(twice("enum E { #[error(\"a: {0}\")] A(#[from] io::Error) }"));
-        assert!(twice("#[error(\"a: {source}\")] struct E { source: io::Error }"));
-        assert!(!twice("enum E { #[error(\"a {0}\")] A(String, #[source] io::Error) }"));
     }
 
     #[test]

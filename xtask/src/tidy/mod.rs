@@ -21,12 +21,6 @@ pub fn problems() -> Result<Vec<String>> {
             let advice = "move what both parts need to one that both can import";
             problems.push(format!("{}: import circle; {advice}\n  {imports}", circle.folder));
         }
-        for path in files::sources_printed_twice(&of_crate)? {
-            problems.push(format!(
-                "{path}: `Display` prints the source; leave it out, because whoever prints the \
-                 chain adds it"
-            ));
-        }
     }
     for path in sources::files(&["*.js", "*.css", ":!crates/simulator/page/vendor"])? {
         problems.extend(files::wide_lines(&path, &repository::read(&path)?));

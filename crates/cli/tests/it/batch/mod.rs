@@ -62,7 +62,7 @@ fn the_plan_of_a_matrix() {
         "--output-format",
         "png",
         "--names",
-        "{model}/{slug}.{ext}",
+        "{date}/{model}/{slug}.{ext}",
         "--price",
         "0.5",
     ];

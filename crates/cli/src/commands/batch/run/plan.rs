@@ -28,8 +28,11 @@ const MOST_NAMED: usize = 5;
 
 /// The fields that the name of a picture may still contain, because their values are not known
 /// before the submission.
-const LEFT: [(&str, &str); 2] =
-    [("{ext}", "the format of the picture"), ("{id}", "the id of its task")];
+const LEFT: [(&str, &str); 3] = [
+    ("{date}", "the day of its submission"),
+    ("{ext}", "the format of the picture"),
+    ("{id}", "the id of its task"),
+];
 
 /// The jobs that a run would submit. Programs get this struct as JSON.
 #[derive(Serialize)]
@@ -180,7 +183,7 @@ fn for_people(plan: &Plan<'_>, width: Option<usize>) -> String {
     if plan.submitted_before > 0 {
         let verb = if plan.submitted_before == 1 { "was" } else { "were" };
         let others = counted(plan.submitted_before, "other job");
-        lines.push(format!("  {others} {verb} submitted in earlier runs\n"));
+        lines.push(format!("  {others} {verb} submitted or cancelled before\n"));
     }
     if let Some(copies) = plan.copies {
         lines.push(format!("  {}\n", one_line(&copies.to_string())));
