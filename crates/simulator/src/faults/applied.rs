@@ -224,8 +224,7 @@ fn other_format(media_type: &str) -> Vec<u8> {
 
 fn black([width, height]: [u32; 2], format: ImageFormat) -> Vec<u8> {
     let mut encoded = Cursor::new(Vec::new());
-    // Writing to memory does not fail. If it did, the body would be empty, which is not the
-    // expected picture either.
+    // Writing to memory does not fail. If it did, the body would still not be the expected picture.
     let _ = RgbImage::new(width, height).write_to(&mut encoded, format);
     encoded.into_inner()
 }

@@ -58,8 +58,8 @@ impl RequestedFaults {
         Ok(Self { list, repeat: None })
     }
 
-    /// Reads the faults in the words of a submission's texts, at any depth. Other text in double
-    /// brackets has no meaning.
+    /// Reads the faults in the words of a submission's texts, at any depth. Other words in double
+    /// brackets request no fault.
     pub(crate) fn in_words(request: &Value) -> Self {
         let mut list = Vec::new();
         texts::any(request, &mut |text| {
