@@ -106,7 +106,7 @@ pub enum Remedy {
 }
 
 impl Remedy {
-    /// The advice if the user has to run the command again, because a picture is already paid for.
+    /// What the user has to do before the command that resumes the task can save the picture.
     pub fn advice(self) -> Option<&'static str> {
         match self {
             Self::Space => Some("free some space first"),

@@ -31,7 +31,7 @@ pub fn convert(
 ) -> Result<Converted, String> {
     let Setting { part, name, value } = setting;
     let prefixed = |problem: String| format!("{}: {problem}", one_line(name));
-    // The ledger would store the secret with the job.
+    // Ledgers do not store secrets, so the secret would be missing when the job is submitted.
     if name == WEBHOOK_SECRET {
         let problem = "is a secret, which jobs cannot contain";
         return Err(prefixed(format!("{problem}; set {WEBHOOK_SECRET_VARIABLE} instead")));

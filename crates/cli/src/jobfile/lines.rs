@@ -21,7 +21,7 @@ pub struct Lines<R> {
 }
 
 pub struct Line {
-    /// From 1.
+    /// The number of the line, starting at 1.
     pub number: u64,
     /// The line without its ending, or an error message.
     pub text: Result<String, String>,

@@ -36,7 +36,7 @@ pub const SET: &str = "[set]";
 const WITH_DEFAULT: [&Name; 5] = [&PROFILE, &MODEL_PREFIX, &MODEL, &DESCRIBE, &ASK_ABOVE];
 
 impl Name {
-    /// Whether the default is a value.
+    /// Whether the default is a value, and not a description.
     pub fn has_default(&self) -> bool {
         WITH_DEFAULT.iter().any(|name| name.name == self.name)
     }

@@ -6,8 +6,8 @@ use super::fit::wrap;
 
 const GAP: usize = 2;
 
-/// The minimum width of a column with long texts. If the terminal is too narrow for it, other
-/// columns are left out.
+/// The minimum width of a column with long texts. If the terminal is too narrow for it,
+/// optional columns are left out.
 const LEAST: usize = 10;
 
 /// Rows of cells. All cells of a column are padded to the same width on the screen, on which some

@@ -109,7 +109,7 @@ pub(crate) async fn run(webhooks: Arc<Webhooks>, mut stop: watch::Receiver<bool>
         let next = sender.webhooks.log().next_due();
         let clock = &sender.webhooks.clock;
         tokio::select! {
-            // An error means that the simulator was dropped, which also stops it.
+            // An error means that the simulator was dropped, which stops the sender, too.
             _ = stop.wait_for(|stop| *stop) => return,
             _ = changes.changed() => {}
             () = clock.sleep_until(next.unwrap_or_default()), if next.is_some() => {}

@@ -39,7 +39,7 @@ pub struct Target {
 
 #[derive(Debug)]
 pub struct Saved {
-    /// `None` for standard output.
+    /// The path, or `None` if the picture was written to standard output.
     pub path: Option<PathBuf>,
     /// The format, or `None` if the bytes were written to a stream without a check.
     pub kind: Option<FileKind>,
