@@ -6,9 +6,9 @@
 //! field that the contract does not list. Images are paths relative to the file, or URLs.
 //!
 //! Prompt lists that people publish need no changes. If the model requires a prompt and no member
-//! is called `prompt`, the prompt is the member `prompts`, `text_prompt`, `prompt_text`, `text` or
-//! `caption`, in upper or lower case. Members that are not fields of any model become metadata,
-//! unless their names look like misspelled fields.
+//! is called `prompt`, the prompt is the member `Prompt`, `prompts`, `text_prompt`, `prompt_text`,
+//! `text` or `caption`, whatever the case of the letters is. Members that are not fields of any
+//! model become metadata, unless their names look like misspelled fields.
 //!
 //! The reader checks every job against the contract. If there are problems, it returns no jobs, but
 //! a failure that lists each kind of problem once, with the first lines on which it occurs.
