@@ -1,7 +1,8 @@
-//! Values that are completed: models, submissions of the history, profiles, settings, prompts and
-//! images.
+//! Completes values on the command line: models, submissions of the history, profiles, settings,
+//! prompts and images.
 //!
-//! A shell starts a separate process for a completion, so these functions read the real process.
+//! The shell starts a separate process for each completion, so these functions read the real
+//! process.
 
 use std::{ffi::OsStr, sync::Arc};
 
@@ -21,24 +22,24 @@ use crate::{
 };
 use imagekiln::Operation;
 
-/// The number of submissions that are candidates, from the newest.
+/// The maximum number of submissions that are offered, starting with the newest.
 const RECENT: usize = 200;
 
-/// The number of characters of a prompt in the help of a submission.
+/// The number of characters of the prompt that the help of a submission shows.
 const PROMPT_LENGTH: usize = 40;
 
-/// The submissions that an argument names.
+/// Which submissions an argument can name.
 #[derive(Debug, Clone, Copy)]
 pub enum Submissions {
-    /// Those with a task.
+    /// Submissions with a task.
     Any,
-    /// Those with a task: the unfinished ones, or all if none of them fits.
+    /// Submissions with a task. Finished ones are offered only if no unfinished one fits.
     UnfinishedFirst,
-    /// The unfinished ones, even without a task.
+    /// Unfinished submissions, even without a task.
     Unfinished,
 }
 
-/// Submissions by `@last`, by their numbers, or by their ids, and files with a task.
+/// Offers submissions by `@last`, by their numbers or by their ids, and files that contain a task.
 pub fn submissions(which: Submissions) -> ArgValueCompleter {
     ArgValueCompleter::new(move |current: &OsStr| {
         let mut candidates = of_history(which, &current.to_string_lossy());
@@ -55,7 +56,8 @@ fn of_history(which: Submissions, current: &str) -> Vec<CompletionCandidate> {
     let Ok(all) = history::read(&process) else { return Vec::new() };
     let mut all = all.flatten().peekable();
     let last = all.peek().map(|entry| entry.number);
-    // A long history has few unfinished ones, and a completion must not read all of it for them.
+    // A completion must be fast, and a long history contains only few unfinished submissions, so it
+    // must not be read completely to find them.
     let entries: Box<dyn Iterator<Item = Entry>> = match (which, history::unfinished(&process)) {
         (Submissions::Unfinished, Ok(unfinished)) => Box::new(unfinished.flatten()),
         _ => Box::new(all),
@@ -76,8 +78,8 @@ fn of_history(which: Submissions, current: &str) -> Vec<CompletionCandidate> {
     candidates
 }
 
-/// The names of a submission that begin with `current`. Its id is not among them unless the user
-/// begins to type it.
+/// The names of a submission that begin with `current`. The id is only offered after the user has
+/// begun to type it.
 fn names(last: Option<u64>, entry: &Entry, current: &str) -> Vec<String> {
     let id = entry.record.task().filter(|_| !current.is_empty()).map(|task| task.id().to_owned());
     let is_last = last == Some(entry.number);
@@ -97,7 +99,7 @@ pub fn models() -> ArgValueCandidates {
     models_that(|_| true)
 }
 
-/// The models that suit a command.
+/// Offers the models that suit a command.
 pub fn models_that(
     suit: impl Fn(&Operation) -> bool + Send + Sync + 'static,
 ) -> ArgValueCandidates {
@@ -109,7 +111,7 @@ pub fn models_that(
     })
 }
 
-/// A model and its price: the names of models, each followed by an equals sign.
+/// Offers the names of models, each followed by an equals sign, for a model and its price.
 pub fn model_prices() -> ArgValueCandidates {
     ArgValueCandidates::new(|| {
         let names = models::models().map(|model| format!("{}=", model.name));
@@ -117,12 +119,12 @@ pub fn model_prices() -> ArgValueCandidates {
     })
 }
 
-/// Values that are known.
+/// Offers fixed values.
 pub fn offered(values: &'static [&'static str]) -> ArgValueCandidates {
     ArgValueCandidates::new(|| values.iter().copied().map(CompletionCandidate::new).collect())
 }
 
-/// The settings that may be in `config.toml`.
+/// Offers the settings that may be in `config.toml`.
 pub fn settings() -> ArgValueCandidates {
     ArgValueCandidates::new(|| {
         let described =
@@ -131,7 +133,7 @@ pub fn settings() -> ArgValueCandidates {
     })
 }
 
-/// The values of a setting.
+/// Offers the values of a setting, if they are known.
 pub fn of_setting(name: &str) -> ArgValueCandidates {
     match name {
         _ if name == names::MODEL.name => models(),
@@ -141,18 +143,18 @@ pub fn of_setting(name: &str) -> ArgValueCandidates {
     }
 }
 
-/// The profiles of `config.toml`, and those with a stored key.
+/// Offers the profiles in `config.toml`, and those with a stored key.
 pub fn profiles() -> ArgValueCandidates {
     ArgValueCandidates::new(|| {
         let settings = Settings::without_file(&Arc::new(Process::current()), None).ok();
-        // Without the file, those with a stored key are left.
+        // If the file cannot be read, offer at least the profiles with a stored key.
         let settings = settings.map(|settings| settings.with_file().unwrap_or(settings));
         let names = settings.map(|settings| settings.profiles()).unwrap_or_default();
         names.into_iter().map(CompletionCandidate::new).collect()
     })
 }
 
-/// The presets of `config.toml`.
+/// Offers the presets in `config.toml`.
 pub fn presets() -> ArgValueCandidates {
     ArgValueCandidates::new(|| {
         let settings = Settings::load(&Arc::new(Process::current()), None).ok();
@@ -161,14 +163,14 @@ pub fn presets() -> ArgValueCandidates {
     })
 }
 
-/// A prompt, which may be `@FILE`.
+/// Offers files for a prompt that begins with `@`.
 pub fn prompt() -> ArgValueCompleter {
     ArgValueCompleter::new(|current: &OsStr| {
         after(current, |text| text.starts_with('@').then_some(0))
     })
 }
 
-/// An image: a file, or a picture of the history.
+/// Offers files and pictures of the history for an image.
 pub fn image() -> ArgValueCompleter {
     ArgValueCompleter::new(|current: &OsStr| match current.to_str() {
         Some(number) if number.starts_with('@') => of_history(Submissions::Any, number),
@@ -176,12 +178,12 @@ pub fn image() -> ArgValueCompleter {
     })
 }
 
-/// An image that is the value of a field: `NAME=IMAGE`.
+/// Offers files for the image in `NAME=IMAGE`.
 pub fn image_of_field() -> ArgValueCompleter {
     ArgValueCompleter::new(|current: &OsStr| after(current, |text| text.find('=')))
 }
 
-/// Files, after the character at the place that `find` returns.
+/// Offers files for the text after the character whose position `find` returns.
 fn after(current: &OsStr, find: fn(&str) -> Option<usize>) -> Vec<CompletionCandidate> {
     let Some(text) = current.to_str() else { return Vec::new() };
     let Some(at) = find(text) else { return Vec::new() };

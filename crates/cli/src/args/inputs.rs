@@ -1,6 +1,5 @@
-//! What a picture is made from: prompts, which are texts, `-` for standard input, or `@FILE`, and
-//! images, which are paths, pictures of the history such as `@3`, http(s) URLs, `data:` URLs, or
-//! `-`.
+//! Reads what a picture is made from. A prompt is text, `-` for standard input, or `@FILE`. An
+//! image is a path, a picture of the history such as `@3`, an http(s) URL, a `data:` URL, or `-`.
 
 use std::{
     ffi::OsStr,
@@ -23,13 +22,14 @@ use imagekiln::{
 /// The maximum length of a prompt in a file or a pipe, in bytes.
 const LONGEST: u64 = 1024 * 1024;
 
-/// The maximum size of an image that is not a regular file, in bytes. It is held in memory.
+/// The maximum size in bytes of an image that is not a regular file, because it is held in memory.
 const LARGEST: u64 = 128 * 1024 * 1024;
 
-/// The maximum length of a printed path, which may be base64 by mistake.
+/// The maximum length of a path in messages. A path may be base64 by mistake, and then be very
+/// long.
 const MAX_SHOWN: usize = 200;
 
-/// The argument for the prompt. Its id is the name of the field.
+/// The argument for the prompt. Its id is the name of the field in the contract.
 pub fn prompt_arg(help: &str) -> Arg {
     Arg::new(PROMPT)
         .value_name("PROMPT")
@@ -41,8 +41,8 @@ pub fn prompt_arg(help: &str) -> Arg {
         ))
 }
 
-/// The prompts of a command, if one of several is a single word: they may be the words of a prompt
-/// without quotes, and nobody wants to pay for each of them.
+/// Returns the prompts of a command if there are several and one is a single word. The user may
+/// have forgotten the quotes around one prompt, and would pay for a picture of each word.
 pub fn single_words(matches: &ArgMatches) -> Option<Vec<&str>> {
     let given: Vec<&str> =
         matches.get_many::<String>(PROMPT).into_iter().flatten().map(String::as_str).collect();
@@ -54,14 +54,14 @@ pub fn single_words(matches: &ArgMatches) -> Option<Vec<&str>> {
     (given.len() > 1 && given.iter().any(is_word)).then_some(given)
 }
 
-/// Chinese, Japanese, Thai, Lao, Burmese and Khmer have no spaces between words.
+/// The scripts of Chinese, Japanese, Thai, Lao, Burmese and Khmer have no spaces between words.
 fn is_of_script_without_spaces(c: char) -> bool {
     matches!(c, '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}'
         | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}'
         | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
 
-/// Reads the prompts and the images of one command. Standard input can be read only once.
+/// Reads the prompts and the images of one command, which may read standard input only once.
 pub struct Inputs<'a> {
     process: &'a Process,
     stdin_is_read: bool,
@@ -72,8 +72,8 @@ impl<'a> Inputs<'a> {
         Self { process, stdin_is_read: false }
     }
 
-    /// Reads all prompts among the arguments. `with_images` is the command that takes a prompt and
-    /// images.
+    /// Reads all prompts among the arguments. If one of them is an image, the error suggests
+    /// `with_images`, the command that takes a prompt and images.
     pub fn prompts(
         &mut self,
         matches: &ArgMatches,
@@ -84,7 +84,7 @@ impl<'a> Inputs<'a> {
         given.into_iter().map(|given| self.prompt(given, with_images)).collect()
     }
 
-    /// Reads a prompt. Newlines at the end of an input or a file are not part of it.
+    /// Reads a prompt. Newlines at the end of standard input or a file do not belong to the prompt.
     pub fn prompt(&mut self, given: &str, with_images: &str) -> Result<String, Failure> {
         let bytes = match (given, given.strip_prefix('@')) {
             ("-", _) => {
@@ -131,7 +131,7 @@ impl<'a> Inputs<'a> {
         }
     }
 
-    /// The saved picture that `@last` or `@3` names.
+    /// Returns the path of the saved picture that `@last` or a name such as `@3` refers to.
     fn made(&self, given: &str) -> Result<PathBuf, Failure> {
         let made = find::by_number(self.process, given)?;
         let saved = made.as_ref().and_then(|entry| entry.saved_path());
@@ -188,8 +188,8 @@ fn small(bytes: Vec<u8>, source: &str) -> Result<Vec<u8>, Failure> {
     Ok(bytes)
 }
 
-/// A regular file is streamed when it is sent. The size of a pipe, such as a shell's `<(...)`, is
-/// unknown, so it is read here.
+/// Returns the image at a path. A regular file is read when the request is sent. A pipe, such as a
+/// shell's `<(...)`, is read here, because its size is not known.
 fn image_in(path: &Path) -> Result<ImageInput, Failure> {
     let mut shown = path.display().to_string();
     if shown.chars().count() > MAX_SHOWN {
@@ -203,7 +203,7 @@ fn image_in(path: &Path) -> Result<ImageInput, Failure> {
     };
     let metadata = fs::metadata(path).map_err(unreadable)?;
     if metadata.is_file() || metadata.is_dir() {
-        // Fails early if the file cannot be read; reading a directory fails too.
+        // Report now if the file cannot be read. Reading a directory fails, too.
         head(path, 1).map_err(unreadable)?;
         return Ok(ImageInput::path(path));
     }
@@ -227,7 +227,8 @@ fn is_an_image(given: &str, command: &str) -> Failure {
     ))
 }
 
-/// Whether this is a file whose name is not likely to be a prompt.
+/// Whether a prompt is the path of a file and looks like one, so that the user probably means the
+/// text in the file.
 fn is_text_file(given: &str) -> bool {
     given.contains(['.', '/']) && Path::new(given).is_file()
 }
@@ -235,12 +236,13 @@ fn is_text_file(given: &str) -> bool {
 /// Whether the text is the path of an image file.
 pub fn is_image_file(text: &str) -> bool {
     let path = Path::new(text);
-    // Opening a pipe would block.
+    // Do not open a pipe, because that would block.
     let is_file = fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
     is_file && head(path, 64).is_ok_and(|head| FileKind::of(&head).is_some())
 }
 
-/// Whether the text can only be an image: it is an image file, or a URL, or ends like an image.
+/// Whether a text can only be meant as an image: it is an image file, a URL, or has the ending of
+/// an image.
 fn looks_like_an_image(text: &str) -> bool {
     const ENDINGS: [&str; 8] =
         [".png", ".jpg", ".jpeg", ".webp", ".gif", ".avif", ".heic", ".heif"];

@@ -1,4 +1,4 @@
-//! The arguments that commands share. The flags of the models are built from the contract.
+//! The arguments that several commands share. The flags of the models are built from the contract.
 
 pub mod completers;
 pub mod inputs;

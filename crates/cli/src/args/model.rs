@@ -1,5 +1,6 @@
-//! The flags of a model, built from the contract, and the option that chooses the model. Fields
-//! that the contract does not list have `--extra NAME=VALUE` and `--extra-image NAME=IMAGE`.
+//! The flags of a model, which are built from the contract, and the option that chooses the model.
+//! For fields that the contract does not list, there are `--extra NAME=VALUE` and `--extra-image
+//! NAME=IMAGE`.
 
 use std::{collections::BTreeSet, ffi::OsString};
 
@@ -28,7 +29,7 @@ use imagekiln::{Field, FieldKind, Operation, PathParameter};
 
 pub const MODEL: &str = "model";
 
-/// The fields that `-h` shows, as far as a model has them. `--help` shows all.
+/// The fields that `-h` shows, if the model has them. `--help` shows all fields.
 const SHORT: [&str; 11] = [
     "image",
     "mask",
@@ -43,8 +44,8 @@ const SHORT: [&str; 11] = [
     "seed",
 ];
 
-/// A subcommand for each model, for `kiln run` and `kiln task submit`. Those that are not `used`
-/// have no flags, because the flags of all models take milliseconds.
+/// A subcommand for each model, for `kiln run` and `kiln task submit`. Only subcommands that are
+/// `used` get flags, because building the flags of all models takes milliseconds.
 pub fn subcommands(used: Used<'_>, options: &[Arg]) -> Vec<Command> {
     models()
         .map(|model| {
@@ -56,7 +57,8 @@ pub fn subcommands(used: Used<'_>, options: &[Arg]) -> Vec<Command> {
         .collect()
 }
 
-/// Whether a word is on the command line, so that the flags of what it names are needed.
+/// Returns whether a word is on the command line, so that the flags of the subcommand with this
+/// name are needed.
 pub type Used<'a> = &'a dyn Fn(&str) -> bool;
 
 fn complete(command: Command, model: &'static Operation, options: &[Arg]) -> Command {
@@ -71,8 +73,8 @@ pub fn description(model: &Operation) -> String {
     format!("{}: {}", model.name, model.description)
 }
 
-/// `--model` with one of these models. `chosen` is the value without it, and `default` the one
-/// without settings.
+/// The option `--model`, which accepts one of these models. `chosen` is the model if the option is
+/// not given; `default` is the default that the help shows, which does not depend on the settings.
 pub fn model_arg(
     chosen: &'static Operation,
     default: &str,
@@ -104,8 +106,9 @@ pub fn chosen(matches: &ArgMatches) -> Result<&'static Operation, Failure> {
     models::find(name).ok_or_else(|| Failure::usage(format!("unknown model `{name}`")))
 }
 
-/// Adds the flags of a model's path parameters and fields, the flags of unlisted fields, and
-/// `options`, the program's own. Fields in `elsewhere` get no flag.
+/// Adds the flags of a model's path parameters and fields, the flags for unlisted fields, and
+/// `options`, which do not belong to the model. Fields in `elsewhere` get no flag, because other
+/// arguments set them.
 pub fn with_fields(
     command: Command,
     model: &'static Operation,
@@ -122,7 +125,8 @@ pub fn with_fields(
             _ if field.name == SEED && count.is_some() => {
                 of_seeds(arg).display_order(options::AFTER_OWN + count.unwrap_or_default())
             }
-            // Images are arguments, too.
+            // Commands with `elsewhere` take images as arguments, so `-h` need not show these
+            // flags.
             FieldKind::Image { mask_of: None, .. } if !elsewhere.is_empty() => {
                 arg.hide_short_help(true)
             }
@@ -139,14 +143,16 @@ pub fn with_fields(
     command.args(options).args(parameters).args(fields).args(extra_args())
 }
 
-/// The flags that commands share, and this command's own.
+/// The names of flags that fields must not use: those that all commands share, and those of this
+/// command.
 fn taken(command: &Command) -> BTreeSet<String> {
     let shared = options::of_program(Command::new("shared"));
     let own = command.get_arguments().chain(shared.get_arguments());
     own.filter_map(|arg| arg.get_long()).chain(["help", "version"]).map(str::to_owned).collect()
 }
 
-/// The id of a field among the matches. The prefix avoids conflicts with the program's own options.
+/// The id of a field's flag among the matches. The prefix avoids conflicts with the ids of the
+/// program's own options.
 pub fn field_id(name: &str) -> String {
     format!("field {name}")
 }
@@ -155,7 +161,7 @@ pub fn parameter_id(name: &str) -> String {
     format!("parameter {name}")
 }
 
-/// Whether this is the id of a field or a path parameter.
+/// Whether an argument with this id sets a field or a path parameter.
 pub fn is_of_request(id: &str) -> bool {
     id.starts_with("field ") || id.starts_with("parameter ")
 }
@@ -204,8 +210,8 @@ fn field_arg(model: &'static Operation, field: &'static Field, taken: &BTreeSet<
         .hide(first_of(model, field).is_some())
         .allow_negative_numbers(true);
     match &field.kind {
-        // Requires `=`, so that the word after `--raw` is not taken for its value.
-        // `usage::rewrite` joins `true` and `false` with the flag.
+        // Requires `=`, so that the parser does not take the word after `--raw` for its value.
+        // `usage::rewrite` joins a following `true` or `false` with the flag.
         FieldKind::Boolean => arg
             .num_args(0..=1)
             .require_equals(true)
@@ -216,8 +222,8 @@ fn field_arg(model: &'static Operation, field: &'static Field, taken: &BTreeSet<
     }
 }
 
-/// Adds the flag: `--input-image-2` sets `input_image_2`, which is an alias. If the program already
-/// has a flag of that name, the field's flag is `--field-...`.
+/// Adds the flag: `--input-image-2` sets `input_image_2`, and `--input_image_2` is an alias. If the
+/// program already has a flag of that name, the flag of the field is `--field-...`.
 fn with_flag(arg: Arg, name: &'static str, taken: &BTreeSet<String>) -> Arg {
     let flag = name.replace('_', "-");
     if taken.contains(&flag) || taken.contains(name) {
@@ -226,7 +232,7 @@ fn with_flag(arg: Arg, name: &'static str, taken: &BTreeSet<String>) -> Arg {
     if name == flag { arg.long(flag) } else { arg.long(flag).alias(name) }
 }
 
-/// Any text is accepted, so that the SDK can report every violation at once.
+/// Adds a value. The parser accepts any text, so that the SDK can report all violations together.
 fn with_value(arg: Arg, kind: &FieldKind) -> Arg {
     let name = match kind {
         FieldKind::Integer => "INTEGER",
@@ -249,7 +255,7 @@ fn with_value(arg: Arg, kind: &FieldKind) -> Arg {
     }
 }
 
-/// The fields of a model, and the sign that is typed next.
+/// Offers the fields of a model for `--vary`, each followed by an equals sign.
 fn varied(model: &'static Operation) -> ArgValueCandidates {
     ArgValueCandidates::new(|| {
         let names = model.fields.iter().map(|field| format!("{}=", field.name.replace('_', "-")));
@@ -257,7 +263,7 @@ fn varied(model: &'static Operation) -> ArgValueCandidates {
     })
 }
 
-/// `--seed` of a command with `-n` takes several seeds.
+/// Changes `--seed` for commands with `-n`, where it takes several seeds.
 fn of_seeds(arg: Arg) -> Arg {
     let about = arg.get_long_help().map(ToString::to_string).unwrap_or_default();
     arg.value_name("SEEDS")
@@ -266,8 +272,8 @@ fn of_seeds(arg: Arg) -> Arg {
         .long_help(format!("{about} [default: random; several: 1..4 or 1,5,9]"))
 }
 
-/// The short and the long help of a field. The short one of an image has no limits, which are
-/// similar for all images.
+/// The short and the long help of a field. The short help of an image leaves out its limits, which
+/// are similar for all images.
 fn help(model: &'static Operation, field: &'static Field) -> [String; 2] {
     let about = field.description;
     let required = if field.required { " [required]" } else { "" };
@@ -289,8 +295,8 @@ fn help(model: &'static Operation, field: &'static Field) -> [String; 2] {
     }
 }
 
-/// The image field that `field` continues: `input_image` for `input_image_2`. Help shows image
-/// fields that differ only in their number in one line.
+/// The first field of a numbered series of images: `input_image` for `input_image_2`. Help shows
+/// such a series in one line.
 fn first_of(model: &'static Operation, field: &Field) -> Option<&'static Field> {
     let (name, number) = field.name.rsplit_once('_')?;
     number.parse::<u32>().ok()?;
@@ -298,7 +304,7 @@ fn first_of(model: &'static Operation, field: &Field) -> Option<&'static Field> 
     model.field(name).filter(|first| is_image(first) && is_image(field))
 }
 
-/// The flags of the second and the last field that continue `field`.
+/// The flags of the second and the last field in the series that begins with `field`.
 fn later_flags(model: &'static Operation, field: &Field) -> Option<(String, String)> {
     let continues =
         |other: &&Field| first_of(model, other).is_some_and(|one| one.name == field.name);
@@ -308,12 +314,13 @@ fn later_flags(model: &'static Operation, field: &Field) -> Option<(String, Stri
     Some((second, last))
 }
 
-/// The name of a field that the contract does not list, and the text it is set to.
+/// The name of a field that the contract does not list, and the text of its value.
 pub type Setting = (String, OsString);
 
 pub const VARY: &str = "vary";
 
-/// `--vary`, for commands that make pictures. [`with_fields`] completes the names of the fields.
+/// The option `--vary`, for commands that make pictures. [`with_fields`] adds the completion of
+/// field names.
 pub fn vary() -> Arg {
     Arg::new(VARY)
         .long(VARY)
@@ -348,7 +355,7 @@ fn extra_args() -> [Arg; 2] {
     ]
 }
 
-/// Splits at the first equals sign. A path need not be valid Unicode.
+/// Splits a text at the first equals sign. The value may be a path that is not valid Unicode.
 pub fn setting_parser() -> ValueParser {
     let split = |text: OsString| -> Result<Setting, &str> {
         let (name, value) = text.split_once("=").unwrap_or_default();

@@ -1,5 +1,5 @@
-//! The options that commands share. A few are global; each of the others belongs to the commands
-//! that use it, and no other command accepts it.
+//! The options that commands share. A few of them are global. Each of the others belongs to certain
+//! commands, and no other command accepts it.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -79,10 +79,10 @@ pub struct FieldOptions {
     pub any_mask: bool,
 }
 
-/// The fields of `--size`.
+/// The fields that `--size` sets.
 pub const SIDES: [&str; 2] = ["width", "height"];
 
-/// The field of `--webhook-secret-file`.
+/// The field that `--webhook-secret-file` sets.
 pub const WEBHOOK_SECRET: &str = "webhook_secret";
 
 /// The fields that an option sets.
@@ -95,7 +95,8 @@ pub fn fields_of(option: &Arg) -> &'static [&'static str] {
     }
 }
 
-/// Whether a model has these fields, or may have them.
+/// Whether a model has these fields, or may have them because the contract does not list all of its
+/// fields.
 pub fn may_have(model: &Operation, fields: &[&str]) -> bool {
     !model.all_fields_shown || fields.iter().all(|name| model.field(name).is_some())
 }
@@ -104,7 +105,7 @@ pub const COUNT: &str = "count";
 
 pub const MOST: usize = 1000;
 
-/// `-n`, for commands that save pictures of new tasks.
+/// The option `-n`, for commands that save pictures of new tasks.
 pub fn count() -> Arg {
     let parse = |text: &str| -> Result<u16, String> {
         let count = text.parse().ok().filter(|count| (1..=MOST).contains(&usize::from(*count)));
@@ -114,10 +115,11 @@ pub fn count() -> Arg {
         .long(COUNT)
         .short('n')
         .value_name("N")
-        // Otherwise -1 would be an unknown flag.
+        // Otherwise the parser would take -1 for an unknown flag.
         .allow_negative_numbers(true)
         .value_parser(parse)
-        // The matches of commands without the option have no value.
+        // With a default, a value is missing only in the matches of commands that do not have the
+        // option.
         .default_value("1")
         .hide_default_value(true)
         .help("How many pictures to make, each with a random seed [default: 1]")
@@ -130,46 +132,48 @@ const DELIVERY_HOST: &str = "allow_delivery_host";
 const RECORD: &str = "record";
 const NO_HISTORY: &str = "no_history";
 
-/// The shared options of commands that submit, wait and save.
+/// The shared options of commands that submit tasks, wait for them and save their pictures.
 pub const MAKING: &[&str] = &[SIMULATE, DEADLINE, POLLING_HOST, DELIVERY_HOST, RECORD, NO_HISTORY];
-/// Those of `kiln task submit`.
+/// The shared options of `kiln task submit`.
 pub const SUBMITTING: &[&str] = &[SIMULATE, DEADLINE, RECORD, NO_HISTORY];
-/// Those of commands that wait for earlier tasks, and save their pictures.
+/// The shared options of commands that wait for earlier tasks and save their pictures.
 pub const RESUMING: &[&str] = &[DEADLINE, POLLING_HOST, DELIVERY_HOST, RECORD];
-/// Those of commands that poll an earlier task, or an id.
+/// The shared options of commands that poll an earlier task, or a task whose id is given.
 pub const POLLING: &[&str] = &[DEADLINE, POLLING_HOST, RECORD];
 pub const RESOLVING: &[&str] = &[RECORD];
-/// Those of `kiln batch run`, which has its ledger and a deadline for each task.
+/// The shared options of `kiln batch run`, which has a ledger instead of the history, and its own
+/// deadline for each task.
 pub const RUNNING: &[&str] = &[SIMULATE, POLLING_HOST, DELIVERY_HOST, RECORD];
 
-/// Those of `kiln mcp`, whose other settings are those of the profile.
+/// The shared options of `kiln mcp`, which takes its other settings from the profile.
 pub const SERVING: &[&str] = &[SIMULATE];
 
-/// Those of `kiln batch advance`.
+/// The shared options of `kiln batch advance`.
 pub const ADVANCING: &[&str] = &[POLLING_HOST, DELIVERY_HOST, RECORD];
 
-/// The place of the options that commands share in help, after those of the command.
+/// The position of shared options in help, which is after the options of the command itself.
 pub const AFTER_OWN: usize = 500;
 
 pub fn of<O: Args>() -> Vec<Arg> {
     O::augment_args(Command::new("options")).get_arguments().cloned().collect()
 }
 
-/// Shared options, for a command that uses them.
+/// Returns the shared options with these ids, for a command that uses them.
 pub fn shared(ids: &[&str]) -> Vec<Arg> {
     let args = of::<Shared>().into_iter().filter(|arg| ids.contains(&arg.get_id().as_str()));
     (AFTER_OWN..).zip(args).map(|(order, arg)| arg.display_order(order)).collect()
 }
 
-/// Adds the global options to the program, and the shared ones in hiding, so that they may also
-/// stand before the name of a command. [`refuse_unused`] refuses those that it does not use.
+/// Adds the global options to the program. Also adds the shared options, which help does not show
+/// there, so that the user may write them before the name of a command. [`refuse_unused`] refuses
+/// those that the command does not use.
 pub fn of_program(command: Command) -> Command {
     let hidden = of::<Shared>().into_iter().map(|arg| arg.global(true).hide(true));
     Globals::augment_args(command).args(hidden)
 }
 
-/// Refuses a shared option that the given command does not use: it would be ignored, or worse.
-/// `program` is the grammar that parsed the matches.
+/// Refuses a shared option that the given command does not use. Otherwise the command would
+/// silently ignore the option. `program` is the definition with which the command line was parsed.
 pub fn refuse_unused(program: &Command, matches: &ArgMatches) -> Result<(), clap::Error> {
     let (mut command, mut matches) = (program, matches);
     let mut path = vec![program.get_name()];

@@ -1,5 +1,5 @@
-//! `--output`, `--overwrite`, `--mkdir` and `--describe`: where the picture is saved, and whether
-//! it is described there.
+//! `--output`, `--overwrite`, `--mkdir` and `--describe`: where to save the picture, and whether to
+//! write a description beside it.
 
 use std::ffi::OsString;
 
@@ -44,7 +44,7 @@ pub fn args() -> Vec<Arg> {
     options::of::<Saving>()
 }
 
-/// The target that `--output` names, or else the settings.
+/// The target that `--output` or else the settings name.
 pub fn target(settings: &Settings, matches: &ArgMatches) -> Result<Target, Failure> {
     let Saving { output, overwrite, mkdir, describe } = Saving::from_arg_matches(matches)?;
     let place = Place::of(output.or_else(|| settings.output()).as_deref())?;
@@ -60,11 +60,11 @@ pub fn flags(matches: &ArgMatches) -> [bool; 3] {
     ["overwrite", "mkdir", "describe"].map(|name| matches.get_flag(name))
 }
 
-/// The field of the format.
+/// The field for the format of the picture.
 pub const FORMAT: &str = "output_format";
 
-/// If no format was given, sets it from the file extension, if the model has such a field and
-/// accepts the value. Refuses extensions that no model can produce.
+/// Sets the format by the ending of the file, if no flag sets it and the model offers that format.
+/// Refuses endings of formats that no model produces.
 pub fn with_format(
     output: &Output,
     request: Request,
@@ -87,8 +87,7 @@ pub fn with_format(
     Ok(with_ending(request, target))
 }
 
-/// The request for a picture in the format that the ending of its file names, if the model offers
-/// that format.
+/// Sets the format by the ending of the file, if the model offers that format.
 pub fn with_ending(request: Request, target: &Target) -> Request {
     let Some(wanted) = target.wanted_format() else { return request };
     let offered = request.operation().field(FORMAT).is_some_and(|field| match field.kind {
@@ -98,7 +97,7 @@ pub fn with_ending(request: Request, target: &Target) -> Request {
     if !offered {
         return request;
     }
-    // A preset may set it, too.
+    // Replace the format that a preset may have set.
     let format = Request::new(request.operation()).field(FORMAT, wanted.as_str());
     request.changed_by(format)
 }

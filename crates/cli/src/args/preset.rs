@@ -1,4 +1,4 @@
-//! `--preset` and `--part`: fields and a prompt that a person keeps under a name.
+//! `--preset` and `--part`: fields and a prompt that the user has stored under a name.
 
 use clap::{Arg, ArgMatches, Args, FromArgMatches as _};
 
@@ -48,7 +48,8 @@ fn chosen<'s>(
     Ok(Some((settings.preset(name)?, options)))
 }
 
-/// The prompts of a command in that of its preset. Without prompts, the preset has all of it.
+/// Fills each prompt of a command into the prompt of its preset. Without prompts, the prompt of the
+/// preset is complete in itself.
 pub fn prompts(
     settings: &Settings,
     matches: &ArgMatches,
@@ -63,7 +64,7 @@ pub fn prompts(
     given.iter().map(|prompt| preset.fill(Some(prompt), &parts)).collect()
 }
 
-/// Sets the fields of the preset that the flags have not set.
+/// Sets the fields of the preset, except those that flags have set.
 pub fn with_fields(
     (settings, output): (&Settings, &Output),
     matches: &ArgMatches,

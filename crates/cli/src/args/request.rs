@@ -1,4 +1,4 @@
-//! From the parsed command line to a request, and to the seeds of several pictures.
+//! Builds a request from the parsed command line, and finds the seeds of several pictures.
 
 use std::ffi::OsStr;
 
@@ -56,7 +56,8 @@ pub fn from_flags(
     Ok(request)
 }
 
-/// The same, with the fields of a preset, and the settings of fields.
+/// Builds the request like [`from_flags`], and then adds the fields of the preset, and the size
+/// from the settings if no other field decides about the size.
 pub fn with_defaults(
     (settings, output): (&Settings, &Output),
     model: &'static Operation,
@@ -74,12 +75,12 @@ pub fn with_defaults(
     })
 }
 
-/// The values of the flag of a field, if it is given.
+/// The values of a field's flag, if it is given.
 pub fn given<'a>(matches: &'a ArgMatches, field: &str) -> Option<Vec<&'a OsStr>> {
     Some(matches.try_get_raw(&field_id(field)).ok()??.collect())
 }
 
-/// Sets a field to the values of its flag. That of a list is given once for each item.
+/// Sets a field to the value of its flag. Only the first value counts.
 fn with_values(
     request: Request,
     field: &'static Field,
@@ -115,7 +116,7 @@ fn with_sides(request: Request, sides: [u32; 2]) -> Request {
     fields.fold(request, |request, (name, side)| request.field(name, side))
 }
 
-/// Sets the webhook secret, if there is a file of it. Warns if the secret is an argument.
+/// Sets the webhook secret, if a file with it is given. Warns if the secret is an argument.
 pub fn with_secret(
     output: &Output,
     request: Request,
@@ -144,7 +145,7 @@ pub fn with_secret(
     Ok(request.field(WEBHOOK_SECRET, secret))
 }
 
-/// The seeds of the pictures that differ only in them. One picture has the seed of the request.
+/// The seed of each picture of a command. `None` stands for the seed of the request.
 pub fn seeds(matches: &ArgMatches) -> Result<Vec<Option<i64>>, Failure> {
     let count = get::<u16>(matches, COUNT).copied().unwrap_or(1);
     match seed(matches) {
@@ -165,7 +166,7 @@ pub fn seeds(matches: &ArgMatches) -> Result<Vec<Option<i64>>, Failure> {
     }
 }
 
-/// Whether `--seed` names several seeds, and not the value of the field.
+/// Whether `--seed` gives a seed for each of several pictures, and is not the value of the field.
 pub fn has_seeds(matches: &ArgMatches) -> bool {
     let is_list = |text: &str| text.contains(',') || text.contains("..");
     get::<u16>(matches, COUNT).is_some() && seed(matches).is_some_and(is_list)
@@ -175,8 +176,8 @@ fn seed(matches: &ArgMatches) -> Option<&str> {
     get::<String>(matches, &field_id(SEED)).map(String::as_str)
 }
 
-/// Sets a random seed, unless the request has one. The service would draw one, too, but nobody
-/// could learn it.
+/// Sets a random seed, unless the request has one. Otherwise the service would choose a random
+/// seed, and the user could never find out which.
 pub fn with_seed(process: &Process, request: Request) -> Request {
     match seed_range(request.operation()) {
         Some(range) if !request.has_field(SEED) => request.field(SEED, (process.seed)(range)),
@@ -184,7 +185,7 @@ pub fn with_seed(process: &Process, request: Request) -> Request {
     }
 }
 
-/// The text that a field is set to, by its flag or by `--extra`.
+/// The text of a field, which its flag or `--extra` has set.
 pub fn text<'a>(matches: &'a ArgMatches, field: &str) -> Option<&'a str> {
     let extra = settings(matches, "extra").find(|(name, _)| name == field);
     get::<String>(matches, &field_id(field)).map(String::as_str).or_else(|| extra?.1.to_str())

@@ -1,5 +1,5 @@
-//! Seeds of pictures that have a name and do not set a seed. They depend only on the name: the same
-//! job file has the same jobs each time it is read.
+//! The seeds of pictures that have a name and do not set a seed. A seed depends only on the name,
+//! so that a job file has the same jobs each time it is read.
 
 use std::ops::RangeInclusive;
 
@@ -7,11 +7,11 @@ use crate::models::SEED;
 use imagekiln::{Operation, Request};
 use imagekiln_label::sha256;
 
-/// The largest seed that is drawn. Larger ones are tedious to type, and programs that read numbers
-/// as floating point change those above 2^53.
+/// The largest seed that is drawn. Larger seeds are tedious to type, and programs that read numbers
+/// as floating point change seeds above 2^53.
 const LARGEST: f64 = i32::MAX as f64;
 
-/// Returns the seeds to draw from for a model. `None` if it has no seed.
+/// Returns the range from which to draw a seed for a model. `None` if the model has no seed.
 pub fn seed_range(model: &Operation) -> Option<RangeInclusive<i64>> {
     let limits = &model.field(SEED)?.limits;
     let least = limits.minimum.map_or(0.0, |least| least.max(0.0));
@@ -19,8 +19,8 @@ pub fn seed_range(model: &Operation) -> Option<RangeInclusive<i64>> {
     Some(least as i64..=most.max(least) as i64)
 }
 
-/// Sets the seed of a job, unless it has one or its model has none. The same name has the same
-/// seed.
+/// Sets the seed of a job, unless the job has one or its model has no seed. The same name always
+/// results in the same seed.
 pub fn with_seed(name: &str, request: Request) -> Request {
     match seed_of(name, request.operation()) {
         Some(seed) if !request.has_field(SEED) => request.field(SEED, seed),
@@ -28,8 +28,8 @@ pub fn with_seed(name: &str, request: Request) -> Request {
     }
 }
 
-/// The seed that is drawn for a name. It must not change between versions: a ledger would refuse
-/// the job.
+/// The seed for a name. It must not change between versions: a ledger refuses a job that it already
+/// has with another seed.
 fn seed_of(name: &str, model: &Operation) -> Option<i64> {
     let range = seed_range(model)?;
     let digest = u64::from_str_radix(sha256(name.as_bytes()).get(..16)?, 16).ok()?;
@@ -43,7 +43,7 @@ mod tests {
 
     use super::*;
 
-    /// If this test fails, ledgers refuse jobs that they have.
+    /// If this test fails, ledgers will refuse jobs that they already have.
     #[test]
     fn seeds_do_not_change_between_versions() {
         let model = find_model("gen-2-pro").unwrap();

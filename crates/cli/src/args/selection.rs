@@ -1,11 +1,11 @@
-//! Which submissions a command decides about.
+//! Selects the submissions to which a command applies.
 
 use std::{fs, io::Read as _, time::SystemTime};
 
 use crate::{failure::Failure, process::Process, text::times::when};
 use clap::Args;
 
-/// The options of [`Sent`], for those that exclude them.
+/// The ids of the options in [`Sent`], for options that exclude them.
 pub const SENT: [&str; 2] = ["sent_after", "sent_before"];
 
 /// The time at which submissions were sent.
@@ -41,7 +41,8 @@ impl Sent {
     }
 }
 
-/// Reads a file, or standard input for `-`. `what` is what a person types there.
+/// Reads a file, or standard input for `-`. If that is a terminal, the person is told to type
+/// `what`.
 pub fn text(process: &Process, path: &str, what: &str) -> Result<String, Failure> {
     let read = if path == "-" {
         process.note_typing(what);
@@ -57,7 +58,7 @@ pub fn text(process: &Process, path: &str, what: &str) -> Result<String, Failure
     Ok(text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned())
 }
 
-/// Reads the lines of a file, or of standard input for `-`, without blank ones.
+/// Reads the lines of a file, or of standard input for `-`, and leaves out blank lines.
 pub fn lines(process: &Process, path: &str) -> Result<Vec<String>, Failure> {
     let text = text(process, path, "the names")?;
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());

@@ -1,5 +1,6 @@
-//! Advice on errors of the SDK, on a mistake in the base URL that it cannot recognize, on a picture
-//! that can't be written, and on what is left to do after the failures of several pictures.
+//! Advice that the SDK cannot give: the flag that follows its own advice, the mistake in a base
+//! URL, the remedy for a picture that can't be written, and what is left to do after the failures
+//! of several pictures.
 
 use std::{
     error::{self, Error as _},
@@ -10,7 +11,7 @@ use super::{Failure, exit::Exit};
 use crate::text::sanitize::quoted;
 use imagekiln::{BASE_URL_VARIABLE, Error, ErrorKind, Violation};
 
-/// The flags that do what functions of the SDK do.
+/// The functions of the SDK that its advice mentions, and the flags that call them.
 const FLAGS: [(&str, &str); 4] = [
     ("Key::attempt", "--attempt"),
     ("SubmitOptions::deadline", "--deadline"),
@@ -22,7 +23,7 @@ const FLAGS: [(&str, &str); 4] = [
 pub const CHECK_USAGE: &str =
     "check your usage with the service before you retry: the task may have been charged";
 
-/// What helps if an image would fit as viewers show it.
+/// The end of the advice if an image would fit as viewers show it.
 pub const UPRIGHT: &str = "; --upright sends images as viewers show them";
 
 /// Whether an image has the wrong size only because it is stored turned.
@@ -30,7 +31,7 @@ pub fn is_turned(violation: &Violation) -> bool {
     violation.kind == "image_orientation"
 }
 
-/// The SDK's advice, with the flag of this program that follows it.
+/// Returns the SDK's advice, in terms of this program: with the flag that follows it.
 pub fn of(error: &Error) -> Option<String> {
     match error.kind() {
         ErrorKind::RateLimited if error.task().is_none() => {
@@ -39,7 +40,7 @@ pub fn of(error: &Error) -> Option<String> {
                 .map_or("a while".to_owned(), |wait| format!("{} s", wait.as_secs()));
             Some(format!("nothing was charged; wait {wait}, then retry"))
         }
-        // The submission ends with the program.
+        // The response can no longer arrive, because the submission ends with the program.
         ErrorKind::Deadline if error.may_have_been_billed() => Some(CHECK_USAGE.to_owned()),
         ErrorKind::Validation => {
             let advice = error.advice()?;
@@ -67,13 +68,13 @@ pub fn of(error: &Error) -> Option<String> {
     }
 }
 
-/// The setting that has to do with the error.
+/// The variable of the setting that may have caused the error.
 pub fn setting(error: &Error) -> Option<&'static str> {
     let on_tls = || advice_on_tls(error).map(|_| BASE_URL_VARIABLE);
     error.setting().or_else(on_tls)
 }
 
-/// The advice if a server does not speak TLS, although the base URL uses https.
+/// The advice if the base URL uses https, but the server does not speak TLS.
 fn advice_on_tls(error: &Error) -> Option<&'static str> {
     let is_tls = error.kind() == ErrorKind::Network && error.source().is_some_and(is_not_tls);
     is_tls.then_some(
@@ -82,12 +83,13 @@ fn advice_on_tls(error: &Error) -> Option<&'static str> {
     )
 }
 
-/// Whether an error comes from a response that is not TLS.
+/// Whether an error was caused by a response that is not TLS.
 pub fn is_not_tls(error: &(dyn error::Error + 'static)) -> bool {
     if let Some(rustls::Error::InvalidMessage(_)) = error.downcast_ref() {
         return true;
     }
-    // The source of an I/O error is that of the error in it, so the inner error needs a step.
+    // An I/O error does not return the error that it wraps as its source, but the source of that
+    // error, so look at the wrapped error itself, too.
     let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
     inner.is_some_and(|inner| is_not_tls(inner)) || error.source().is_some_and(is_not_tls)
 }
@@ -99,12 +101,12 @@ pub enum Remedy {
     Mkdir,
     /// The file system is full, or does not take a file of this size.
     Space,
-    /// Only another target helps.
+    /// Only another target can help.
     Elsewhere,
 }
 
 impl Remedy {
-    /// The advice for running the command again.
+    /// What the user has to do before the command that resumes the task can save the picture.
     pub fn advice(self) -> Option<&'static str> {
         match self {
             Self::Space => Some("free some space first"),
@@ -122,14 +124,15 @@ impl Remedy {
     }
 }
 
-/// The failures of several pictures, and the remaining work. Each has its own report.
+/// Counts the failures of several pictures, to say at the end what is left to do. Each failure has
+/// had a report of its own.
 #[derive(Default)]
 pub struct Left {
     /// The exit codes of the pictures that were not saved.
     pub exits: Vec<Exit>,
     /// The number of tasks that `kiln resume` continues.
     continuing: usize,
-    /// The number of other tasks that are paid for. Their reports have a command each.
+    /// The number of other tasks that are paid for. The report of each one names a command.
     blocked: usize,
     /// The names of the submissions that may have been charged, such as `@3`.
     unknown: Vec<String>,
@@ -151,8 +154,8 @@ impl Left {
         }
     }
 
-    /// The failure of the command, with a sentence for each kind of work. `unsubmitted` pictures
-    /// cost nothing.
+    /// The failure of the whole command. Its advice has a sentence for each kind of work that is
+    /// left. `unsubmitted` is the number of pictures that were not submitted, and cost nothing.
     pub fn failure(
         &self,
         kind: &'static str,
@@ -193,8 +196,8 @@ impl Left {
     }
 }
 
-/// Advice about submissions whose responses were lost. `id` is that of a task that may belong to
-/// one of them.
+/// The advice about submissions whose responses were lost. `id` is the id of a task that may belong
+/// to one of them.
 pub fn settle(names: &[String], id: Option<&str>) -> String {
     let one = if let [name] = names { name } else { "@NUMBER" };
     let id = id.map_or("ID".to_owned(), quoted);

@@ -6,13 +6,13 @@ use super::{Failure, Kind, exit::Exit};
 use imagekiln::TaskRef;
 use imagekiln_batch::{Error, ErrorKind, JobState};
 
-/// The kind of a failure of a ledger that may not have everything that was paid for.
+/// The kind of failure of a ledger that may not contain everything that was paid for.
 pub const FOREIGN: Kind = Kind("foreign");
 
-/// The kind of the failure of a ledger that another process has opened.
+/// The kind of failure of a ledger that another process has opened.
 pub const LOCKED: Kind = Kind("locked");
 
-/// The exit code of a job that was submitted and has no picture.
+/// The exit code for a job that was submitted and has no picture.
 pub fn exit_of_job(state: JobState) -> Option<Exit> {
     match state {
         JobState::Unknown | JobState::Submitting => Some(Exit::BillingUnknown),
@@ -37,12 +37,13 @@ impl From<Error> for Failure {
 }
 
 impl Failure {
-    /// Not every job of a batch is saved.
+    /// The failure of a batch in which some jobs have no saved picture.
     pub fn jobs(kind: &'static str, exit: Exit, message: impl Into<String>) -> Self {
         Self::new(kind, exit, message)
     }
 
-    /// Adds accepted tasks that the ledger could not record.
+    /// Adds the accepted tasks that the ledger could not record. They are paid for, so they decide
+    /// about the exit code and the advice.
     pub fn with_unrecorded(mut self, tasks: Vec<TaskRef>) -> Self {
         let plural = match tasks.len() {
             0 => return self,
@@ -58,7 +59,7 @@ impl Failure {
         ))
     }
 
-    /// The first failure.
+    /// The failure without the tasks that the ledger could not record.
     fn first(error: &Error) -> Self {
         let message = error.to_string();
         if let Some(client) = error.client_error() {

@@ -27,18 +27,18 @@ pub enum Exit {
     Interrupted = 130,
 }
 
-/// The meaning of an exit code for a script.
+/// A row of the table of exit codes: what a script can conclude from a code.
 #[derive(Serialize)]
 struct Row {
     code: u8,
-    /// Whether the same command may succeed later, and charges nothing twice.
+    /// Whether the same command may succeed if it is run again later, and charges nothing twice.
     retry: bool,
-    /// Whether a command with this outcome has submitted something that is charged.
+    /// Whether a command with this exit code has submitted something that is charged.
     charged: &'static str,
     meaning: &'static str,
 }
 
-/// The output of the command says what is charged.
+/// For codes that do not say whether anything is charged: the output of the command does.
 const SHOWN: &str = "see output";
 
 const ROWS: [Row; 16] = [
@@ -90,8 +90,9 @@ impl Exit {
     }
 }
 
-/// The codes of a command with several outcomes, worst first. What was paid for and has no picture
-/// precedes what cost nothing.
+/// The order in which a command with several outcomes looks for its exit code: the first one that
+/// occurred wins. Outcomes that were paid for without a picture come before outcomes that cost
+/// nothing.
 const WORST_FIRST: [Exit; 15] = [
     Exit::BillingUnknown,
     Exit::Interrupted,
@@ -110,14 +111,14 @@ const WORST_FIRST: [Exit; 15] = [
     Exit::Network,
 ];
 
-/// Returns the code of a command with these failures. If anything was charged, it is not a code
-/// that says the opposite.
+/// Returns the exit code of a command with these failures. If anything was charged, codes that say
+/// the opposite become [`Exit::Other`].
 pub fn worst(exits: impl IntoIterator<Item = Exit>, is_charged: bool) -> Option<Exit> {
     let exits: Vec<_> = exits.into_iter().map(|exit| exit.if_charged(is_charged)).collect();
     WORST_FIRST.into_iter().find(|exit| exits.contains(exit))
 }
 
-/// All codes, for people.
+/// The table of all exit codes, for people.
 pub fn table() -> Table<4> {
     let rows = ROWS.iter().map(|row| {
         let retry = if row.retry { "yes" } else { "no" };
@@ -127,7 +128,7 @@ pub fn table() -> Table<4> {
     Table::with_heading(heading, rows).wrapped(&[3]).numbers(&[0])
 }
 
-/// All codes, for programs.
+/// The table of all exit codes, for programs.
 pub fn for_programs() -> Value {
     json!(ROWS)
 }
@@ -179,7 +180,7 @@ pub const KINDS: [(&str, &str); 43] = [
     ("other", "another local error"),
 ];
 
-/// Whether programs know this kind.
+/// Whether [`KINDS`] lists the kind, so that programs can rely on it.
 pub fn is_known_kind(kind: &str) -> bool {
     KINDS.iter().any(|(known, _)| *known == kind)
 }
@@ -188,7 +189,7 @@ pub fn is_known_kind(kind: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// The order that scripts rely on.
+    /// The precedence of exit codes on which scripts rely.
     #[test]
     fn the_worst_of_all_combinations_decides() {
         let order = [8, 6, 5, 4, 10, 7];

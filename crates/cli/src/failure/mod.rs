@@ -1,4 +1,4 @@
-//! The failure of a command, with everything that a report needs.
+//! The failure of a command, with everything that its report needs.
 
 pub mod advice;
 #[cfg(feature = "batch")]
@@ -28,7 +28,7 @@ use imagekiln::{Error, ErrorKind, TaskRef, Violation, text::counted};
 pub struct LineProblem {
     /// The file, as the user named it.
     pub file: String,
-    /// 0 if the problem is not about a line.
+    /// The number of the line, or 0 if the problem is not on a line.
     pub line: u64,
     pub message: String,
 }
@@ -42,12 +42,14 @@ impl fmt::Display for LineProblem {
     }
 }
 
-/// A failure, with advice, and whether anything was charged. Boxed to keep results small.
+/// A failure of a command: what went wrong, what to do, and whether anything was charged. Boxed to
+/// keep results small.
 #[derive(Debug)]
 pub struct Failure(Box<Parts>);
 
-/// The kind of a failure, for programs: that of an error of the client, which is also that of the
-/// same problem found by this program, or one that only this program has.
+/// The kind of a failure, which programs can check. If the client reports a problem, the failure
+/// has the kind of the client's error; if this program finds the same problem itself, it uses the
+/// same kind. Other problems of this program have kinds of their own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Kind(pub &'static str);
 
@@ -61,24 +63,24 @@ pub struct Parts {
     /// The environment variable of the setting that is missing or invalid.
     pub setting: Option<&'static str>,
     pub violations: Vec<Violation>,
-    /// The first problems of a job file.
+    /// The problems of a job file, one of each kind.
     pub problems: Vec<LineProblem>,
-    /// The number of problems of the job file that are not among them.
+    /// The number of problems whose kinds are not among `problems`.
     pub more_problems: usize,
     pub status: Option<u16>,
     pub request_id: Option<String>,
     pub billing_unknown: bool,
     pub task: Option<TaskRef>,
-    /// Accepted tasks that a ledger could not record.
+    /// Tasks that the service accepted and that a ledger could not record.
     pub unrecorded: Vec<TaskRef>,
-    /// The command that resumes the task, if that makes sense.
+    /// The command that resumes the task, if resuming can help.
     pub resume_command: Option<String>,
-    /// The number of the submission, if it is in the history.
+    /// The number of the submission, if the history has it.
     pub number: Option<u64>,
     /// The remedy if the picture could not be written.
     pub remedy: Option<Remedy>,
     pub reason: Option<&'static str>,
-    /// Where the bytes of a damaged delivery are.
+    /// The path at which the bytes of a damaged delivery were kept.
     pub kept: Option<PathBuf>,
 }
 
@@ -118,7 +120,7 @@ impl Failure {
         Self::new(ErrorKind::Usage, Exit::Usage, message)
     }
 
-    /// The request is not what the user can have meant, although the contract allows it.
+    /// The contract allows the request, but the user cannot have meant it.
     pub fn request(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Validation, Exit::Usage, message)
     }
@@ -128,7 +130,8 @@ impl Failure {
         Self::new(ErrorKind::Settings, Exit::Usage, message)
     }
 
-    /// A job file with `count` problems, `more` of which are not of the kinds of `problems`.
+    /// A job file has `count` problems. `problems` has one of each kind; `more` is the number of
+    /// problems of other kinds.
     pub fn lines(file: &str, problems: Vec<LineProblem>, count: usize, more: usize) -> Self {
         let message = format!("{file} has {}", counted(count, "problem"));
         let mut failure = Self::new(ErrorKind::Validation, Exit::Usage, message);
@@ -151,13 +154,13 @@ impl Failure {
         Self::new("other", Exit::Other, what).caused_by(error)
     }
 
-    /// The service does not know the task that a person found.
+    /// The service does not know a task whose id the user has given.
     pub fn unknown_task(id: &str) -> Self {
         let message = format!("the service does not know the task {id}");
         Self::new(ErrorKind::TaskNotFound, Exit::TaskFailed, message)
     }
 
-    /// A submission that only a client of another service can continue.
+    /// A submission was sent to another service, so only a client of that service can continue it.
     pub fn elsewhere(number: u64, task: Option<&TaskRef>, service: &str) -> Self {
         let service = one_line(service);
         let message = format!("submission @{number} was sent to another service, {service}");
@@ -169,13 +172,13 @@ impl Failure {
         failure
     }
 
-    /// A request that an earlier command has paid for.
+    /// An earlier command has already paid for the same request.
     pub fn already_paid(message: String) -> Self {
         Self::new("already_paid", Exit::AlreadyPaid, message)
             .advise("nothing was sent; pass --again to pay again, or another --seed")
     }
 
-    /// Pictures that cost more than the user allows.
+    /// The pictures cost more than the user allows.
     pub fn over_budget(message: String) -> Self {
         Self::new(ErrorKind::Payment, Exit::Unpaid, message)
             .advise("nothing was sent; pass a higher --budget, or make fewer pictures")
@@ -185,7 +188,7 @@ impl Failure {
         Self::new(ErrorKind::Deadline, Exit::Continues, "the deadline passed").about(task)
     }
 
-    /// The user interrupted a command whose task is known.
+    /// The user interrupted a command that knows the id of its task.
     pub fn interrupted(task: &TaskRef) -> Self {
         let message = format!("interrupted (task {})", one_line(task.id()));
         Self::new("interrupted", Exit::Interrupted, message)
@@ -193,13 +196,14 @@ impl Failure {
             .advise("the task continues")
     }
 
-    /// The user interrupted a command before its request was accepted.
+    /// The user interrupted a command before its request was accepted, or declined to make the
+    /// picture.
     pub fn not_submitted() -> Self {
         Self::new("interrupted", Exit::Interrupted, "interrupted before the submission")
             .advise("nothing was charged")
     }
 
-    /// The user interrupted a command that waited for input and has done nothing.
+    /// The user interrupted a command that was waiting for input and had not changed anything.
     pub fn interrupted_input() -> Self {
         Self::new("interrupted", Exit::Interrupted, "interrupted").advise("nothing was changed")
     }
@@ -210,7 +214,8 @@ impl Failure {
             .advise(format!("`kiln config set {name} VALUE` sets it"))
     }
 
-    /// A submission was abandoned before its response arrived.
+    /// A submission was abandoned before its response arrived, so nobody knows whether it is
+    /// billed.
     pub fn billing_unknown(kind: impl Into<Kind>, message: impl Into<String>) -> Self {
         let mut failure = Self::new(kind, Exit::BillingUnknown, message);
         failure.billing_unknown = true;
@@ -237,7 +242,7 @@ impl Failure {
         self
     }
 
-    /// The failure of a command that has sent nothing.
+    /// Adds to the advice that the command has sent nothing.
     pub fn before_payment(mut self) -> Self {
         let correction = self.remedy.map(|remedy| remedy.correction().to_owned());
         let advice = self.advice.take().or(correction);
@@ -245,7 +250,8 @@ impl Failure {
         self.advise(format!("nothing was sent{advice}"))
     }
 
-    /// The failure of a command whose task was paid for before.
+    /// Adds the task, which is already paid for, to the message. Removes the advice, which is for
+    /// commands that have sent nothing.
     pub fn after_payment(mut self, task: &TaskRef) -> Self {
         self.message += &format!(" (task {})", one_line(task.id()));
         self.advice = None;
@@ -257,20 +263,21 @@ impl Failure {
         self
     }
 
-    /// Whether the user interrupted the command, and no task is lost by that.
+    /// Whether the user interrupted the command without losing a task: there is no task, or the
+    /// history has it.
     pub fn is_harmless_interruption(&self) -> bool {
         let is_lost = self.billing_unknown || (self.task.is_some() && self.number.is_none());
         self.exit == Exit::Interrupted && !is_lost
     }
 
-    /// Whether the task may still produce its picture.
+    /// Whether a task is known that may still produce its picture.
     pub fn leaves_a_picture_to_fetch(&self) -> bool {
         let has_ended = self.kind == ErrorKind::TaskFailed || self.kind == ErrorKind::Moderated;
         self.task.is_some() && !self.billing_unknown && !has_ended
     }
 }
 
-/// The target of a job is not a template.
+/// The target of a picture is not a valid template.
 impl From<imagekiln_label::Error> for Failure {
     fn from(error: imagekiln_label::Error) -> Self {
         Self::request(error.to_string())
@@ -302,7 +309,7 @@ impl From<&Error> for Failure {
     }
 }
 
-/// The options of a command are not those of its grammar.
+/// The options of a command do not match its definition.
 impl From<clap::Error> for Failure {
     fn from(error: clap::Error) -> Self {
         Self::usage(error.to_string())
@@ -342,13 +349,13 @@ fn exit_of(error: &Error) -> Exit {
         | ErrorKind::Expired
         | ErrorKind::InProgress => Exit::Continues,
         _ if error.is_transient() => Exit::Network,
-        // Another attempt would be refused, too.
+        // The service would refuse another attempt, too.
         _ => Exit::Usage,
     }
 }
 
-/// The message, with the ids of the task and the request. Violations and advice are on their own
-/// lines.
+/// The message, with the ids of the task and of the request. The report shows violations and advice
+/// on lines of their own.
 fn message(error: &Error) -> String {
     let mut text = error.message();
     if let Some(task) = error.task() {
@@ -360,7 +367,7 @@ fn message(error: &Error) -> String {
     text
 }
 
-/// The chain of sources, without those that the error before already quotes.
+/// The sources of an error, without those that the error above them already quotes.
 fn causes(mut source: Option<&(dyn error::Error + 'static)>) -> Vec<String> {
     let mut causes: Vec<String> = Vec::new();
     while let Some(error) = source {

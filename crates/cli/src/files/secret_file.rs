@@ -8,11 +8,12 @@ use std::{
 
 use crate::{failure::Failure, process::Process};
 
-/// The maximum size of a secret in bytes, so that an endless device can't exhaust the memory.
+/// The maximum size of a secret in bytes, so that reading an endless device can't exhaust the
+/// memory.
 const MAX_BYTES: u64 = 64 * 1024;
 
-/// Reads a file without the byte order mark and the last newline that editors add. `what` names the
-/// file in errors, which never quote its content.
+/// Reads a file, and removes the byte order mark and the last newline that editors add. Errors call
+/// the file `what`, and never quote its content.
 pub fn read(path: &Path, what: &str) -> Result<String, Failure> {
     let name = format!("{what} {}", path.display());
     File::open(path)

@@ -1,4 +1,4 @@
-//! CSV and TSV: a header with the names of fields, and a record per job.
+//! CSV and TSV: a header with the names of the columns, and one record per job.
 
 use std::{
     io::{self, BufRead, Read},
@@ -26,7 +26,7 @@ pub fn read(input: impl BufRead, is_tsv: bool, planner: &mut Planner<'_>) -> io:
             Some((_, Ok(cells))) if is_blank(&cells) => {}
             Some((line, cells)) => match cells.and_then(|cells| Header::of(&cells, planner)) {
                 Ok(header) => break header,
-                // Without a header, the records have no meaning.
+                // Without a valid header, nobody knows what the cells of the records mean.
                 Err(problem) => {
                     planner.problem(line, problem);
                     return Ok(());
@@ -44,20 +44,20 @@ pub fn read(input: impl BufRead, is_tsv: bool, planner: &mut Planner<'_>) -> io:
     Ok(())
 }
 
-/// Spreadsheets also export empty rows, as commas.
+/// Whether a record has only empty cells. Spreadsheets export empty rows as lines of commas.
 fn is_blank(cells: &StringRecord) -> bool {
     cells.iter().all(str::is_empty)
 }
 
 struct Header {
     names: Vec<String>,
-    /// The column with the prompt, if it has another name.
+    /// The name of the column with the prompt, if it is not `prompt`.
     prompt: Option<String>,
 }
 
 impl Header {
     fn of(cells: &StringRecord, planner: &mut Planner<'_>) -> Result<Self, String> {
-        // Programs export an index as a column without a name.
+        // Some programs export the index of each row as a column without a name.
         let name = |(index, name): (usize, &str)| match name.trim() {
             "" => format!("column {}", index + 1),
             name => name.to_owned(),
@@ -96,16 +96,16 @@ fn record(line: u64, header: &Header, cells: &StringRecord, planner: &mut Planne
     planner.add_unless(draft, problems);
 }
 
-/// Splits the input into records, and leaves their cells to the CSV parser. The parser alone would
-/// report other line numbers after CRLF and blank lines, read a record of any length, and accept a
-/// quote that is never closed.
+/// Splits the input into records, and leaves it to the CSV parser to split a record into cells.
+/// Given the whole input, the parser would report other line numbers after CRLF and blank lines,
+/// read a record of any length, and accept a quote that is never closed.
 struct Records<R> {
     lines: Lines<R>,
     is_tsv: bool,
 }
 
 impl<R: BufRead> Records<R> {
-    /// Returns the next record and the line where it starts.
+    /// Returns the next record with the number of the line on which it starts.
     fn next(&mut self) -> io::Result<Option<(u64, Result<StringRecord, String>)>> {
         let Some(first) = self.lines.next()? else { return Ok(None) };
         let line = first.number;
@@ -138,13 +138,13 @@ impl<R: BufRead> Records<R> {
     }
 }
 
-/// Splits a line at its tabs. Some programs quote cells as in CSV, and others never do, so a cell
-/// is unquoted only if it is quoted completely.
+/// Splits a line of a TSV file at its tabs. Some programs quote cells as in CSV, and others never
+/// do, so quotation marks are only removed if they surround the whole cell.
 fn tsv_cells(line: &str) -> Result<StringRecord, String> {
     let cells = line.split('\t').map(|cell| match cell.strip_prefix('"') {
         Some(rest) if !rest.contains('"') => Err(NEVER_CLOSED.to_owned()),
         Some(rest) => Ok(match rest.strip_suffix('"').map(|text| text.replace("\"\"", "\0")) {
-            // No line contains a NUL.
+            // NUL can stand for an escaped quote in the meantime, because no line contains a NUL.
             Some(text) if !text.contains('"') => text.replace('\0', "\""),
             _ => cell.to_owned(),
         }),
@@ -163,8 +163,9 @@ fn has_bare_cr(text: &str) -> bool {
 }
 
 fn parse(text: &str) -> Result<StringRecord, String> {
-    // The parser skips the empty line. Without it, the parser would remove a byte order mark, which
-    // is part of the text here.
+    // The parser skips this empty line. If the record came first, the parser would remove a byte
+    // order mark from it. `Lines` has already removed that of the file, so this one is part of the
+    // text.
     let text = b"\n".chain(text.as_bytes());
     let mut cells = StringRecord::new();
     ReaderBuilder::new()
@@ -177,13 +178,14 @@ fn parse(text: &str) -> Result<StringRecord, String> {
     Ok(cells)
 }
 
-/// The place in a record, in the terms of the parser.
+/// The state of the CSV parser after some part of a record.
 #[derive(Clone, Copy, PartialEq)]
 enum Place {
     CellStart,
     Unquoted,
     Quoted,
-    /// After a quote within a quoted cell: its end, or the first half of an escaped quote.
+    /// After a quote within a quoted cell: the end of the cell, or the first half of an escaped
+    /// quote.
     Quote,
 }
 

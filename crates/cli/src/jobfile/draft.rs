@@ -1,4 +1,4 @@
-//! A job as its line describes it.
+//! A job as the line of its file describes it.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use imagekiln::complete_model;
 pub const OWN: [&str; 8] =
     ["model", "name", "target", "group", PRIORITY, METADATA, EXTRA, EXTRA_IMAGES];
 
-/// Other names of the prompt in published lists, in lower case.
+/// Other names that published lists use for the prompt, in lower case.
 const PROMPTS: [&str; 6] = ["prompt", "prompts", "text_prompt", "prompt_text", "text", "caption"];
 
 const PRIORITY: &str = "priority";
@@ -47,15 +47,16 @@ pub enum Part {
     Extra,
     /// Images in fields that the contract does not list.
     ExtraImage,
-    /// Not sent.
+    /// Not a field: a value that stays with the job and is not sent.
     Metadata,
 }
 
-/// A value as it was written.
+/// The value of a setting, as the file contains it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Cell {
     Json(Value),
-    /// Text without a type. The contract's type of the field decides how it is read.
+    /// Text without a type, such as a cell. The type of the field in the contract decides how it is
+    /// read.
     Text(String),
 }
 
@@ -76,7 +77,8 @@ impl Draft {
         Self { line, ..Self::default() }
     }
 
-    /// Replaces a name such as `gen-2-klein-9b-kv-finetuned` by the model and its path parameter.
+    /// Replaces the name of a finetuned model, such as `gen-2-klein-9b-kv-finetuned`, by the name
+    /// of its model and a setting for the path parameter.
     pub fn fill_model(&mut self) {
         let Some(name) = self.model.take() else { return };
         self.model = Some(match complete_model(&name) {
@@ -89,8 +91,8 @@ impl Draft {
         });
     }
 
-    /// Sets a member of the job, or a field. `prompt` is the key of the prompt, if it is another
-    /// one than [`PROMPT`].
+    /// Sets a member of the job, or a field. If the list has the prompt under another name than
+    /// [`PROMPT`], `prompt` is that name, and a member that is called [`PROMPT`] becomes metadata.
     pub fn set_by(&mut self, prompt: Option<&str>, key: &str, value: Cell) -> Result<(), String> {
         match prompt {
             Some(prompt) if prompt == key => self.set(PROMPT, value),
@@ -155,7 +157,7 @@ fn set_once<T>(slot: &mut Option<T>, key: &str, value: T) -> Result<(), String> 
     }
 }
 
-/// Finds the key of the prompt among the keys of a list without [`PROMPT`].
+/// Finds the key of the prompt among the keys of a list that does not have the key [`PROMPT`].
 pub fn find_prompt<'a>(keys: impl Iterator<Item = &'a str>) -> Result<Option<&'a str>, String> {
     let found = keys.filter(|key| PROMPTS.contains(&key.to_ascii_lowercase().as_str()));
     match &found.collect::<Vec<_>>()[..] {

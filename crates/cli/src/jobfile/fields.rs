@@ -1,5 +1,5 @@
-//! Converts the values of job files by the contract's types of their fields. All formats share
-//! this.
+//! Converts the settings of jobs to values of a request, by the types of the fields in the
+//! contract. All formats of job files share this.
 
 use std::{fs, path::Path};
 
@@ -12,17 +12,18 @@ use imagekiln::{
     text::{hint, is_data_url, is_url, nearest},
 };
 
-/// The similarity of a name to a field from which on it counts as misspelled.
+/// From this similarity to a known name on, an unknown name counts as a misspelled field.
 const MISSPELLED: f64 = 0.7;
 
-/// A value that a request can be given.
+/// A value as a request takes it.
 pub enum Converted {
     Json(Value),
     Image(ImageInput),
     PathParameter(String),
 }
 
-/// Converts the value of a setting, or returns an error message. Limits are not checked here.
+/// Converts the value of a setting, or returns an error message. Does not check the limits of the
+/// field: that happens when the whole request is validated.
 pub fn convert(
     operation: &'static Operation,
     setting: &Setting,
@@ -30,7 +31,7 @@ pub fn convert(
 ) -> Result<Converted, String> {
     let Setting { part, name, value } = setting;
     let prefixed = |problem: String| format!("{}: {problem}", one_line(name));
-    // A ledger does not store it.
+    // Ledgers do not store secrets, so the secret would be missing when the job is submitted.
     if name == WEBHOOK_SECRET {
         let problem = "is a secret, which jobs cannot contain";
         return Err(prefixed(format!("{problem}; set {WEBHOOK_SECRET_VARIABLE} instead")));
@@ -52,7 +53,8 @@ pub fn convert(
             }
             match operation.field(name) {
                 Some(field) => listed(field, value, folder).map_err(prefixed),
-                // As in `kiln generate`: every model may have a prompt.
+                // A model whose fields the contract does not list completely may have a prompt, as
+                // in `kiln generate`.
                 None if name == PROMPT && !operation.all_fields_shown => text_of(value)
                     .map(|text| Converted::Json(text.into()))
                     .ok_or_else(|| prefixed("must be text".to_owned())),
@@ -79,7 +81,8 @@ fn listed(field: &Field, value: &Cell, folder: &Path) -> Result<Converted, Strin
     }
 }
 
-/// Spreadsheets write `TRUE` and `FALSE`.
+/// Converts a value to the type of its field. Booleans are accepted in any case, because
+/// spreadsheets write `TRUE` and `FALSE`.
 fn json_of(kind: &FieldKind, value: &Cell) -> Value {
     match (kind, value) {
         (_, Cell::Json(value)) => value.clone(),
@@ -95,15 +98,15 @@ fn text_of(value: &Cell) -> Option<&str> {
     }
 }
 
-/// The names that a job of the model can set.
+/// The names of the fields and path parameters that a job of the model can set.
 fn names(operation: &Operation) -> impl Iterator<Item = &'static str> {
     let fields = operation.fields.iter().map(|field| field.name);
     fields.chain(operation.path_parameters.iter().map(|parameter| parameter.name))
 }
 
-/// Whether a name is foreign to all models: a column of a published list, such as `category`. It is
-/// not a misspelled field, and not a field of another model, because leaving one out would change
-/// the picture.
+/// Whether a name has nothing to do with any model, such as the column `category` of a published
+/// list. Misspelled fields and fields of other models do not count as foreign: the user expects
+/// them to change the picture, so they must not be left out silently.
 pub fn is_foreign(operation: &Operation, name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
     operation.all_fields_shown
@@ -124,11 +127,11 @@ fn unknown(operation: &Operation, name: &str) -> String {
     }
 }
 
-/// Returns an image of a job file, or an error message: a path relative to `folder`, an http(s)
-/// URL, or a `data:` URL.
+/// Returns the image that a job file names by a path relative to `folder`, by an http(s) URL, or by
+/// a `data:` URL. Otherwise, returns an error message.
 ///
-/// A job may run in another process, from another directory, so its request contains the absolute
-/// path.
+/// The request contains the absolute path, because another process may run the job from another
+/// directory.
 fn image(text: &str, folder: &Path) -> Result<ImageInput, String> {
     if is_url(text) {
         return Ok(ImageInput::url(text));
@@ -139,7 +142,7 @@ fn image(text: &str, folder: &Path) -> Result<ImageInput, String> {
     let path = folder.join(text);
     let check = || {
         let is_file = fs::metadata(&path)?.is_file();
-        // Opening a pipe would wait for its writer.
+        // Do not open a pipe, because that waits until another process writes to it.
         if is_file {
             fs::File::open(&path)?;
         }

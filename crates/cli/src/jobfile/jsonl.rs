@@ -55,7 +55,8 @@ pub fn read(input: impl BufRead, planner: &mut Planner<'_>) -> io::Result<()> {
     Ok(())
 }
 
-/// The parser sees only one line, so its line number would mislead.
+/// Describes a line that is not a JSON object. Leaves out the line number of the parser, which is
+/// wrong because the parser sees only this line.
 fn malformed(error: &serde_json::Error) -> String {
     let text = without_value(error);
     let place = format!(" at line {} column {}", error.line(), error.column());
@@ -67,7 +68,8 @@ fn malformed(error: &serde_json::Error) -> String {
     }
 }
 
-/// The members of an object. A map would keep only the last of two members with the same name.
+/// The members of an object, including repeated ones. A map would keep only the last of two members
+/// with the same name, and nobody would notice that a field is set twice.
 struct Members(Vec<(String, Value)>);
 
 impl<'de> Deserialize<'de> for Members {

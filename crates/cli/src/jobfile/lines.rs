@@ -2,12 +2,13 @@
 
 use std::io::{self, BufRead, Read};
 
-/// The maximum length of a line in bytes. Enough for an image in a `data:` URL.
+/// The maximum length of a line in bytes, which is enough for an image in a `data:` URL.
 pub const LONGEST: usize = 32 * 1024 * 1024;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// A file with the line ends of old Macs would be one job.
+/// The problem of a line with a bare carriage return. A file with the line ends of old Macs would
+/// otherwise be a single line, and become a single job.
 pub const BARE_CR: &str = "contains a carriage return (CR) that is not followed by a line \
                                   feed; save the file with LF or CRLF line ends";
 
@@ -20,7 +21,7 @@ pub struct Lines<R> {
 }
 
 pub struct Line {
-    /// From 1.
+    /// The number of the line, starting at 1.
     pub number: u64,
     /// The line without its ending, or an error message.
     pub text: Result<String, String>,

@@ -1,19 +1,21 @@
-//! Job files: reads the jobs of a batch from CSV, TSV, JSON lines or text, before any is submitted.
+//! Job files: reads the jobs of a batch from CSV, TSV, JSON lines or text, before any of them is
+//! submitted.
 //!
-//! The members of a job are the fields of its model, and `model`, `name`, `target`, `group`,
+//! A job has the fields of its model as members, and also `model`, `name`, `target`, `group`,
 //! `priority`, `metadata`, `extra` and `extra_images`. A column such as `extra.detail` sets one
 //! field that the contract does not list. Images are paths relative to the file, or URLs.
 //!
-//! Published lists need no changes. If nothing is called `prompt`, the prompt is what is called
-//! `Prompt`, `prompts`, `text_prompt`, `prompt_text`, `text` or `caption`, in any case. Names that
-//! no model has become metadata, unless they look like a misspelled field.
+//! Prompt lists that people publish need no changes. If the model requires a prompt and no member
+//! is called `prompt`, the prompt is the member `Prompt`, `prompts`, `text_prompt`, `prompt_text`,
+//! `text` or `caption`, whatever the case of the letters is. Members that are not fields of any
+//! model become metadata, unless their names look like misspelled fields.
 //!
-//! Every job is checked against the contract, and every kind of problem has its lines. If there is
-//! one, no job is returned.
+//! The reader checks every job against the contract. If there are problems, it returns no jobs, but
+//! a failure that lists each kind of problem once, with the first lines on which it occurs.
 //!
-//! A job without a `name` gets one that depends only on its request. Lines can be added, removed
-//! and sorted: if the same file is read again, the ledger knows the jobs, and does not pay for them
-//! again.
+//! A job without a `name` gets one that depends only on its request. Users can add, remove and sort
+//! lines: when the file is read again, the ledger recognizes the unchanged jobs by their names and
+//! does not pay for them again.
 
 mod csv;
 mod draft;
@@ -53,7 +55,7 @@ use imagekiln::{FileKind, Operation, OperationKind, Request};
 use imagekiln_batch::Job;
 use imagekiln_label::{Error, Template, TemplateFields};
 
-/// The target of jobs that do not set one, unless the defaults set another.
+/// The target of jobs for which neither the file nor the defaults set one.
 pub const DEFAULT_TARGET: &str = "{index:04}-{slug}-{seed}.{ext}";
 
 /// The field with the format of the picture.
@@ -69,8 +71,9 @@ pub enum Format {
 }
 
 impl Format {
-    /// The format that the extension of a file tells. A file with another extension may not be
-    /// meant as a list of prompts, so it must not be paid for line by line.
+    /// The format of a file with this extension, or text if there is no extension. `None` for any
+    /// other extension: the file may not be a list of prompts, so its lines must not be paid for as
+    /// if it were one.
     fn of_path(path: &Path) -> Option<Self> {
         let Some(extension) = path.extension() else { return Some(Self::Text) };
         match extension.to_str()?.to_ascii_lowercase().as_str() {
@@ -86,26 +89,27 @@ impl Format {
 /// A valid job of a file or a matrix.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FileJob {
-    /// The line on which the job begins in its file, from 1. 0 for a prompt that is not in a file.
+    /// The number of the line on which the job begins in its file, starting at 1. 0 for a prompt
+    /// from the command line.
     pub line: u64,
-    /// Unique among the jobs, and the same each time the file is read.
+    /// Unique among the jobs of the file, and the same each time the file is read.
     pub name: String,
-    /// The template of the path below the output.
+    /// The template for the path of the picture below the output.
     pub target: String,
     /// The request.
     pub request: Request,
-    /// The group for limits and reports.
+    /// The group to which limits and reports assign the job.
     pub group: Option<String>,
     /// The priority, 0 by default.
     pub priority: i64,
-    /// An object that is not sent.
+    /// An object that the ledger stores with the job, and that is not sent.
     pub metadata: Option<Value>,
 }
 
 impl FileJob {
-    /// Sets the seed of the picture, unless the job has one or its model has none. It depends only
-    /// on the name of the job, so the job is the same each time the file is read. A ledger that has
-    /// the job without the seed keeps it as it is.
+    /// Sets the seed of the picture, unless the job already has one or its model has no seed. The
+    /// seed depends only on the name of the job, so the job is the same each time the file is read.
+    /// A ledger that has the same job without a seed refuses it.
     pub fn with_seed(self) -> Self {
         Self { request: seeds::with_seed(&self.name, self.request), ..self }
     }
@@ -113,19 +117,19 @@ impl FileJob {
     /// The path of the picture below the output, as far as it is known before the job is submitted.
     /// `number` is the position of the job in the ledger, starting at 1.
     ///
-    /// The extension is that of the format that the request or the contract says. `{ext}`,
-    /// `{date}` and `{id}` stay if they are not known yet. A picture whose name is taken gets
-    /// another one.
+    /// The extension is that of the format in the request, or else of the default format in the
+    /// contract. `{ext}`, `{date}` and `{id}` stay in the path while their values are not known. If
+    /// another file has the path by the time the picture is saved, the picture gets another name.
     pub fn expected_path(&self, number: u64) -> Result<String, Error> {
         let template = Template::parse(&self.target)?;
         let operation = self.request.operation();
         let default = operation.field(FORMAT).and_then(|field| field.default);
         let default = default.and_then(|text| text.parse::<Value>().ok());
         let default = default.as_ref().and_then(Value::as_str);
-        // What the service does with `null` is not known.
+        // If the request sets the format to `null`, nobody knows which format the service chooses.
         let default = default.filter(|_| !self.request.has_field(FORMAT));
         let format = self.request.text(FORMAT).or(default);
-        // The contract has a format of pictures for videos, too.
+        // For models that make videos, the contract also lists a format of pictures.
         let format = format.filter(|_| operation.kind != Some(OperationKind::Video));
         let kind = format.and_then(FileKind::of_extension);
         let filled = template.filled(&TemplateFields {
@@ -155,41 +159,42 @@ impl From<FileJob> for Job {
     }
 }
 
-/// The jobs of a file or a matrix, and what the reader decided about it.
+/// The jobs of a file or a matrix, and how the reader interpreted the file.
 #[derive(Debug, Default, PartialEq)]
 pub struct List {
     /// The jobs, in the order of their lines.
     pub jobs: Vec<FileJob>,
-    /// What the prompts are called, if not `prompt`.
+    /// The columns or members that were read as the prompt, if they are not called `prompt`.
     pub prompt_columns: Vec<String>,
-    /// The columns and members that are not sent, because no model has them. They are members of
-    /// [`FileJob::metadata`].
+    /// The columns and members that are not sent, because no model has such a field. Their values
+    /// are in [`FileJob::metadata`].
     pub metadata_columns: Vec<String>,
-    /// The lines of a text file that begin with `#` and are prompts.
+    /// The numbers of the lines of a text file that begin with `#` and were read as prompts.
     pub comments: Vec<u64>,
-    /// The number of different images that jobs send turned; see [`Defaults::upright`].
+    /// The number of different images of which jobs send an upright copy; see
+    /// [`Defaults::upright`].
     pub upright: usize,
 }
 
-/// What holds for every job that does not set it itself.
+/// The values for jobs that do not set their own, and options of the reader.
 #[derive(Debug, Clone)]
 pub struct Defaults {
     pub model: &'static Operation,
-    /// Paths of images are relative to the current directory.
+    /// The fields of all jobs. Paths of images are relative to the current directory.
     pub settings: Vec<Setting>,
     pub target: String,
     pub group: Option<String>,
     pub priority: i64,
-    /// The column or the member with the prompt. If it is another one than `prompt`, a column
-    /// `prompt` is metadata.
+    /// The column or member with the prompt. If it is not `prompt`, a column that is called
+    /// `prompt` becomes metadata.
     pub prompt_column: Option<String>,
-    /// Leaves out the lines of text files that begin with `#`.
+    /// Whether to leave out the lines of text files that begin with `#`.
     pub skip_comments: bool,
-    /// How often each job is made.
+    /// How often to make the picture of each job.
     pub count: usize,
-    /// Accepts masks with a [problem](crate::making::checks::mask_problem).
+    /// Whether to accept masks with a [problem](crate::making::checks::mask_problem).
     pub any_mask: bool,
-    /// Turns the images that are stored turned, so that jobs send them as viewers show them.
+    /// If set, jobs send upright copies of images that are stored turned.
     pub upright: Option<Upright>,
 }
 
@@ -210,8 +215,8 @@ impl Defaults {
     }
 }
 
-/// Reads all jobs of a file. Without `format`, its extension tells the format. May block, because
-/// it also reads the headers of images.
+/// Reads all jobs of a file. Without `format`, the extension of the file decides. May block,
+/// because it also reads the headers of images.
 pub fn read(path: &Path, format: Option<Format>, defaults: &Defaults) -> Result<List, Failure> {
     let format = format.or_else(|| Format::of_path(path)).ok_or_else(|| {
         Failure::usage(format!("the format of {} is not known", path.display()))
@@ -222,8 +227,8 @@ pub fn read(path: &Path, format: Option<Format>, defaults: &Defaults) -> Result<
     jobs_of(open(path)?, format, Planner::new(name, folder, defaults))
 }
 
-/// Reads all jobs of another input, such as standard input. `name` is its name in failures. Paths
-/// of images are relative to the current directory.
+/// Reads all jobs of another input, such as standard input, which failures call `name`. Paths of
+/// images are relative to the current directory.
 pub fn read_from(
     input: impl BufRead,
     name: &str,

@@ -1,10 +1,11 @@
-//! The names of jobs without one.
+//! The names of jobs for which the file sets no name.
 //!
-//! A name depends only on the request: the model, the fields, and how often the same request
-//! occurred before. Lines can be added, removed and sorted. Every unchanged line keeps its name, so
-//! it is not paid for again. A changed line is a new job.
+//! A name depends only on the request (the model and the fields) and on how often the same request
+//! occurred before. Users can add, remove and sort lines: every unchanged line keeps its name, so
+//! its job is not paid for again. A changed line is a new job.
 //!
-//! Names must not change between versions of `kiln`. Users would pay for their jobs again.
+//! Names must not change between versions of `kiln`, because users would pay for all their jobs
+//! again.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -17,8 +18,9 @@ use imagekiln_label::sha256;
 /// The maximum length of the part of a name that is made from the prompt.
 const LONGEST_SLUG: usize = 32;
 
-/// The field that decides where notifications are sent, and not what the picture shows. If only it
-/// changes, the ledger reports the changed request.
+/// This field decides where notifications are sent, and does not change the picture. If only this
+/// field changes, the job keeps its name, and the ledger reports that the request of the job has
+/// changed.
 const NOT_IN_NAMES: &str = "webhook_url";
 
 /// Creates names.
@@ -29,8 +31,8 @@ pub struct Names {
 }
 
 impl Names {
-    /// Creates the name of a request. `written` contains the fields as they were written, so a name
-    /// does not depend on the current directory.
+    /// Creates the name of a request. `written` contains the fields as the user wrote them, with
+    /// relative paths, so that the name does not depend on the current directory.
     pub fn create(&mut self, operation: &Operation, written: &BTreeMap<&str, Value>) -> String {
         let base = base(operation, written);
         let count = self.counts.entry(base.clone()).or_default();
@@ -47,7 +49,7 @@ fn base(operation: &Operation, written: &BTreeMap<&str, Value>) -> String {
     for (name, value) in written.iter().filter(|(name, _)| **name != NOT_IN_NAMES) {
         let mut value = value.clone();
         value.sort_all_objects();
-        // No name and no JSON text contains a newline.
+        // Newlines separate the parts unambiguously, because no name and no JSON text contains one.
         hashed += &format!("\n{}\n{value}", Value::from(*name));
     }
     let mut digest = sha256(hashed.as_bytes());
@@ -89,7 +91,7 @@ mod tests {
         Names::default().create(operation, &written.collect())
     }
 
-    /// If this test fails, users pay for their jobs again.
+    /// If this test fails, users will pay for their jobs again.
     #[test]
     fn names_do_not_change_between_versions() {
         assert_eq!(name(json!({ "prompt": "A red fox" })), "a-red-fox-6ceb338f4cb40dec");

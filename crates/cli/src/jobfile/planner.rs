@@ -1,4 +1,4 @@
-//! Turns drafts into jobs, and collects their problems.
+//! Turns drafts into jobs, and collects the problems of all lines.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -27,7 +27,7 @@ use imagekiln::{ImageInput, Operation, Request, find_model, models, text::hint};
 use imagekiln_batch::Job;
 use imagekiln_label::Template;
 
-/// The name of prompts that are not in a file.
+/// The name in messages for prompts from the command line, which are not in a file.
 pub const PROMPTS: &str = "--prompt";
 
 pub struct Planner<'a> {
@@ -39,12 +39,14 @@ pub struct Planner<'a> {
     pub list: List,
     problems: Problems,
     names: Names,
-    /// The lines of all names and of all targets that the file sets.
+    /// The names and the targets that jobs have taken, each with the line of its job.
     taken: HashMap<(Taken, String), u64>,
-    /// What is wrong with the masks that were read: many jobs may have the same.
+    /// The problem of each mask that was read, or `None` if the mask is fine. Many jobs may use the
+    /// same mask, which is then decoded only once.
     masks: HashMap<PathBuf, Option<&'static str>>,
     copies: Copies,
-    /// Whether an image has the wrong size only because it is stored turned.
+    /// Whether some image has the wrong size only because it is stored turned, so that `--upright`
+    /// would help.
     fits_upright: bool,
 }
 
@@ -72,17 +74,18 @@ impl<'a> Planner<'a> {
 
     pub fn problem(&mut self, line: u64, message: String) {
         let file = if line > 0 { self.file.clone() } else { PROMPTS.to_owned() };
-        // Paths may contain control characters.
+        // A message may quote a path, which can contain control characters.
         let message = printable(&message);
         self.problems.add(LineProblem { file, line, message });
     }
 
-    /// The file could not be read to its end.
+    /// The failure if an error occurred before the end of the file.
     pub fn unreadable(&self, error: io::Error) -> Failure {
         Failure::file(format!("could not read {}", self.file), error)
     }
 
-    /// Finds the key of the prompt among those of a record or a line, if it is not [`PROMPT`].
+    /// Returns the key of the prompt among the keys of a record or a line. `None` if that key is
+    /// [`PROMPT`], or if there is no prompt.
     pub fn prompt_among<'k>(
         &mut self,
         mut keys: impl Iterator<Item = &'k str> + Clone,
@@ -106,7 +109,8 @@ impl<'a> Planner<'a> {
         Ok(Some(key.to_owned()))
     }
 
-    /// Adds the job, or reports the problems that were found while its line was read.
+    /// Adds the job, unless problems were found while its line was read: then reports these
+    /// problems.
     pub fn add_unless(&mut self, draft: Draft, problems: Vec<String>) {
         if problems.is_empty() {
             self.add(draft);
@@ -115,7 +119,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Adds the job as often as the defaults say, or reports its problems.
+    /// Adds the job, [`count`](Defaults::count) times, or reports its problems.
     pub fn add(&mut self, draft: Draft) {
         for (number, mut draft) in (1..).zip(repeat_n(draft, self.defaults.count)) {
             if let Some(name) = draft.name.as_mut().filter(|_| number > 1) {
@@ -159,7 +163,8 @@ impl<'a> Planner<'a> {
         self.list.jobs.push(FileJob { line, name, target, request, group, priority, metadata });
     }
 
-    /// Moves what is foreign to all models to the metadata, unless it has the name already.
+    /// Moves the settings that are not fields of any model to the metadata. A member that the
+    /// metadata already has keeps its value.
     fn move_foreign(&mut self, operation: &Operation, draft: &mut Draft) {
         let foreign = draft.settings.extract_if(.., |setting| match setting.part {
             Part::Metadata => true,
@@ -180,7 +185,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Returns the jobs if there is no problem.
+    /// Returns the jobs, or a failure if there is any problem.
     pub fn finish(mut self) -> Result<List, Failure> {
         self.list.upright = self.copies.count();
         match self.problems.count() {
@@ -199,7 +204,8 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Returns the request with its name, or the problems.
+    /// Returns the request of a job and the name for a job without one, or the problems of the
+    /// request.
     fn request(
         &mut self,
         operation: &'static Operation,
@@ -235,7 +241,8 @@ impl<'a> Planner<'a> {
         };
         let violations = checked.validate().err();
         let violations = violations.iter().flat_map(|error| error.violations());
-        // A field that could not be converted is not missing.
+        // A field that could not be converted has a problem already, so do not report it as
+        // missing.
         let violations = violations
             .filter(|violation| !violation.field().is_some_and(|field| failed.contains(&field)));
         problems.extend(violations.map(|violation| {
@@ -253,8 +260,8 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Replaces images by their copies, if the defaults say so. The second value is for the checks
-    /// of a dry run, in which copies are not written.
+    /// Replaces an image that is stored turned by its upright copy, if the defaults say so. A dry
+    /// run does not write the copy: then the second value contains its first bytes, for the checks.
     fn upright(
         &mut self,
         operation: &'static Operation,
@@ -293,7 +300,7 @@ impl<'a> Planner<'a> {
     }
 }
 
-/// The settings of a job, and whether they are defaults.
+/// The settings of a job and the defaults that it does not override, which are marked with `true`.
 fn settings<'a>(
     defaults: &'a Defaults,
     draft: &'a Draft,
@@ -311,7 +318,8 @@ fn find(name: &str) -> Result<&'static Operation, String> {
     })
 }
 
-/// The value for the name of the job. Paths are not made absolute.
+/// The value that goes into the name of the job. Paths stay as the user wrote them, so that the
+/// name does not depend on the current directory.
 fn as_written(value: &Converted, setting: &Setting) -> Value {
     match (value, &setting.value) {
         (Converted::Json(value), _) | (_, Cell::Json(value)) => value.clone(),

@@ -1,4 +1,4 @@
-//! The problems of the jobs of a file, by kind.
+//! The problems of the jobs of a file, grouped by kind.
 
 use std::{
     collections::{HashSet, hash_map::DefaultHasher},
@@ -10,29 +10,32 @@ use crate::failure::LineProblem;
 /// The maximum number of kinds of problems that are reported.
 const MOST_SHOWN: usize = 20;
 
-/// The maximum number of other lines that a problem names.
+/// The maximum number of further lines in the message about a kind of problem.
 const MOST_LINES: usize = 3;
 
-/// The problems that were found.
+/// The problems that the planner has found.
 #[derive(Default)]
 pub struct Problems {
     kinds: Vec<Kind>,
-    /// Hashes, because there may be as many problems as lines.
+    /// The hashes of all problems. There may be as many problems as lines, so the texts would take
+    /// too much memory.
     seen: HashSet<u64>,
 }
 
 /// Problems of the same kind.
 struct Kind {
-    /// Whether it is in a file, and what the messages have in common.
+    /// Whether the problems are on lines of a file, and the words that their messages have in
+    /// common.
     key: (bool, String),
     first: LineProblem,
-    /// The first other lines.
+    /// The numbers of the first further lines with this kind of problem.
     also: Vec<u64>,
     count: usize,
 }
 
 impl Problems {
-    /// Adds a problem, once: the jobs of a matrix share their lines.
+    /// Adds a problem, unless the same problem of the same line was added before: the combinations
+    /// of a matrix share the line of their prompt.
     pub fn add(&mut self, problem: LineProblem) {
         let mut hasher = DefaultHasher::new();
         (problem.line, &problem.message).hash(&mut hasher);
@@ -54,7 +57,8 @@ impl Problems {
         self.seen.len()
     }
 
-    /// The first problem of each kind, and the number of problems of other kinds.
+    /// Returns the first problem of each kind, whose message names the other lines, and the number
+    /// of problems whose kinds are left out.
     pub fn by_kind(self) -> (Vec<LineProblem>, usize) {
         let shown: usize = self.kinds.iter().map(|kind| kind.count).sum();
         let more = self.seen.len() - shown;
@@ -76,8 +80,8 @@ impl Kind {
     }
 }
 
-/// What messages of the same kind have in common: all but numbers and paths. Quoted names make a
-/// difference.
+/// The words that messages of the same kind have in common: all except numbers and paths. Names in
+/// backticks stay, because problems with different names are of different kinds.
 fn without_values(message: &str) -> String {
     let is_value = |word: &&str| {
         let word = word.trim_end_matches(['.', ',', ';', ':']);

@@ -28,18 +28,18 @@ pub struct Matrix {
     pub prompts: Vec<String>,
     /// A file with a prompt per line.
     pub prompt_file: Option<PathBuf>,
-    /// The seeds. If there is none, the jobs have no seed.
+    /// The seeds. If the list is empty, the matrix sets no seed.
     pub seeds: Vec<i64>,
-    /// The names of the models. If there is none, the jobs have the default model.
+    /// The names of the models. If the list is empty, all jobs have the default model.
     pub models: Vec<String>,
 }
 
 impl Matrix {
-    /// The jobs. The seeds change faster than the models, and these faster than the prompts.
+    /// Returns a job for each combination, sorted by prompt, then by model, then by seed.
     pub fn jobs(&self, defaults: &Defaults) -> Result<List, Failure> {
         let name = self.prompt_file.as_ref().map(|path| path.display().to_string());
         let name = name.unwrap_or_else(|| PROMPTS.to_owned());
-        // The prompts name no files.
+        // Prompts do not refer to files, so no folder is needed.
         let mut planner = Planner::new(name, Path::new(""), defaults);
         let mut prompts: Vec<_> = self.prompts.iter().map(|prompt| (0, prompt.clone())).collect();
         if let Some(path) = &self.prompt_file {
@@ -74,17 +74,17 @@ impl Matrix {
     }
 }
 
-/// Each of the values, or `None` if there are none.
+/// Yields each of the values, or a single `None` if there are none.
 fn all_or_none<T: Clone>(values: &[T]) -> impl Iterator<Item = Option<T>> {
     values.iter().cloned().map(Some).chain(values.is_empty().then_some(None))
 }
 
-/// Reads a prompt per line.
+/// Reads a file with one prompt per line.
 pub fn read(input: impl BufRead, planner: &mut Planner<'_>) -> io::Result<()> {
     each_prompt(input, planner, |planner, line, prompt| planner.add(draft(line, prompt)))
 }
 
-/// Calls `take` with every line that is a prompt, and its number.
+/// Calls `take` with each line that is a prompt, and with its number.
 fn each_prompt<'a>(
     input: impl BufRead,
     planner: &mut Planner<'a>,

@@ -1,4 +1,5 @@
-//! Copies of images that are stored turned, which jobs send as viewers show them.
+//! Upright copies of images that are stored turned. Jobs send the copies, so that the service sees
+//! each image as viewers show it.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -14,31 +15,32 @@ use crate::{
 use imagekiln::{FileKind, ImageInput, Operation, Request};
 use imagekiln_label::sha256;
 
-/// Where the copies of images are that are stored turned. The request of a job has the path of a
-/// copy, whose name is the SHA-256 digest of the original: a job is the same each time its file is
-/// read, and processes can share the folder. A copy is needed until the jobs that send it have
-/// ended.
+/// How to make upright copies of images that are stored turned. The request of a job contains the
+/// path of the copy, and the name of the copy is the SHA-256 digest of the original. So the job is
+/// the same each time its file is read, and several processes can share the folder. A copy is
+/// needed until all jobs that send it have ended.
 #[derive(Debug, Clone)]
 pub struct Upright {
-    /// Created with the first copy.
+    /// The folder for the copies, which is created with the first copy.
     pub folder: PathBuf,
-    /// Checks jobs, but writes no copies.
+    /// Whether jobs are only checked, so that no copies are written.
     pub is_dry_run: bool,
 }
 
-/// A copy of an image.
+/// The upright copy of an image.
 #[derive(Debug, Clone)]
 struct Copy {
-    /// Absolute.
+    /// The absolute path, at which a dry run writes nothing.
     path: PathBuf,
-    /// Its beginning, if it is not written.
+    /// If the copy was not written: its first bytes, or all bytes of a mask.
     head: Option<ImageInput>,
 }
 
-/// The copies of the images of a list.
+/// The copies of all images of a list.
 #[derive(Debug, Default)]
 pub struct Copies {
-    /// By the path of the original, and whether it is a mask: many jobs may have the same.
+    /// The copy of each original, by the path of the original and whether it is a mask. Many jobs
+    /// may send the same image, which is then turned only once.
     known: HashMap<(PathBuf, bool), Result<Option<Copy>, String>>,
     used: HashSet<PathBuf>,
 }
@@ -49,8 +51,8 @@ impl Copies {
         self.used.len()
     }
 
-    /// Replaces the images of a field that are stored turned. The second value is for the checks of
-    /// a dry run, in which the copies are not written.
+    /// Replaces an image that is stored turned by its upright copy. A dry run does not write the
+    /// copy: then the second value contains its first bytes, for the checks.
     pub fn replace(
         &mut self,
         value: Converted,
@@ -88,7 +90,7 @@ impl Copies {
 }
 
 impl Upright {
-    /// Returns the copy of an image, unless the image is upright, or an error message.
+    /// Returns the copy of an image, `None` if the image is stored upright, or an error message.
     fn copy_of(
         &self,
         image: &ImageInput,
@@ -117,16 +119,16 @@ impl Upright {
         if copy.is_file() {
             return Ok(Some(Copy { path: copy, head: None }));
         }
-        // Not the file, which may have changed since.
+        // Turn the bytes that were hashed, because the file may have changed since.
         let original = ImageInput::bytes(original);
-        // A decoder may fill what is missing with gray.
+        // A decoder may fill the missing part of a truncated image with gray, so check it first.
         let whole = Request::new(operation).image("image", original.clone()).check_images();
         if let Some(violation) = whole.as_ref().err().and_then(|error| error.violations().first()) {
             return Err(failed(&format!(": it {}", violation.msg)));
         }
         let mut upright = turned_upright(&original).ok_or_else(undecodable)?;
         if self.is_dry_run {
-            // The checks of a job decode masks.
+            // The checks of a job decode masks. For other images, they read only the header.
             if !is_mask {
                 upright.truncate(HEADER);
             }
@@ -137,8 +139,9 @@ impl Upright {
     }
 }
 
-/// Writes a copy to a directory that other users cannot read: they may not be able to read the
-/// originals. A ledger will name the copy, so it must survive a crash of the machine.
+/// Writes a copy to a directory that other users cannot read, because they may not be allowed to
+/// read the original. Syncs the file and its directory: the ledger refers to the copy, so the copy
+/// must survive a crash of the machine.
 fn write(copy: &Path, folder: &Path, content: &[u8]) -> io::Result<()> {
     if !folder.is_dir() {
         fs::create_dir_all(folder)?;
@@ -148,7 +151,7 @@ fn write(copy: &Path, folder: &Path, content: &[u8]) -> io::Result<()> {
     write_private(copy, content)?;
     #[cfg(unix)]
     for directory in folder.ancestors().take(2) {
-        // A writable directory may not be readable.
+        // A directory that can be written to may not be readable. Then it cannot be synced.
         fs::File::open(directory).map_or(Ok(()), |directory| directory.sync_all())?;
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! What a page knows of a job of a batch.
+//! How a page shows a job of a batch.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::{
 use imagekiln::{Request, text::Credits};
 use imagekiln_batch::{JobState, JobStatus};
 
-/// The item of a job, without its picture.
+/// The item of a job, whose picture is added later.
 pub fn item(job: &JobStatus, request: &Request) -> Item {
     let mut item = Item::new(&job.name, request.model_name(), job.state.as_str());
     item.prompt =
@@ -53,7 +53,7 @@ pub fn item(job: &JobStatus, request: &Request) -> Item {
     item
 }
 
-/// The path of the picture, if it is in a folder.
+/// The path of the saved picture of a job, unless the picture is in a bucket.
 pub fn path(job: &JobStatus) -> Option<&Path> {
     let location = job.location.as_deref().filter(|_| job.state == JobState::Saved)?;
     (!location.contains("://")).then(|| Path::new(location))

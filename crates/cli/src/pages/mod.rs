@@ -1,5 +1,6 @@
-//! Pages with many pictures: the contact sheet of a batch, and the gallery. Both are the same page:
-//! it shows what is on the screen from data in JSON, which is in the page or in scripts beside it.
+//! Pages with many pictures: the contact sheet of a batch, and the gallery. Both use the same page,
+//! whose script renders the part that is on the screen. The data is JSON, either in the page or in
+//! scripts beside it.
 //!
 //! A page loads nothing from the network. Text in the data is never parsed as markup.
 
@@ -21,7 +22,8 @@ pub use self::{
     totals::Totals,
 };
 
-/// Characters to percent-encode in a URL. Otherwise, a name with a colon could be read as a scheme.
+/// Characters to percent-encode in a URL. Otherwise, the part of a name before a colon could be
+/// read as a scheme.
 const ESCAPED: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'/').remove(b'.').remove(b'-').remove(b'_').remove(b'~');
 
@@ -32,11 +34,11 @@ pub enum Kind {
     Sheet,
     /// The pictures of a user.
     Gallery,
-    /// The same with a server that changes them.
+    /// The pictures of a user, on a page whose server can change them.
     Served,
 }
 
-/// What a page knows of a picture, or of a job without one.
+/// What a page shows of a picture, or of a job without one.
 #[derive(Clone, Default, Serialize)]
 pub struct Item {
     /// `@3`, or the name of the job.
@@ -48,22 +50,22 @@ pub struct Item {
     pub model: String,
     /// The state of the submission or job.
     pub state: String,
-    /// Why it is in this state, or how the picture differs from its request.
+    /// Why the submission or the job is in this state, or how the picture differs from its request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The cost, if the service reported it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub credits: Option<f64>,
-    /// Whether it may have been billed, and its cost is not known.
+    /// Whether the submission may have been billed although its cost is not known.
     #[serde(skip)]
     pub is_without_cost: bool,
     /// When it was submitted, in seconds since the Unix epoch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time: Option<u64>,
-    /// What the pictures of one command, or of one batch, share, and how people call that.
+    /// The command or the batch to which the picture belongs: an id, and its name for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<(String, String)>,
-    /// The names of the pictures that it was made from, or made again from.
+    /// The names of the pictures from which this picture was made, or which it repeats.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<String>,
     /// The URL of the picture's file.
@@ -72,7 +74,7 @@ pub struct Item {
     /// The name of the picture in commands, quoted for a shell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub argument: Option<String>,
-    /// The name of the picture for the server of the page.
+    /// The name of the picture in requests to the server of the page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// The digest of the picture, if it is known.
@@ -81,12 +83,12 @@ pub struct Item {
     /// Whether the user has marked the picture.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub favourite: bool,
-    /// Names and values to show below each other.
+    /// Names and values, which the page shows below each other.
     pub facts: Vec<[String; 2]>,
     /// The URL of the thumbnail.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thumbnail: Option<String>,
-    /// What is shown without a thumbnail.
+    /// The text that is shown if there is no thumbnail.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     /// The width and the height of the picture in pixels.
@@ -105,7 +107,7 @@ impl Item {
         Self { name, model, state, note: Some("no picture".to_owned()), ..Self::default() }
     }
 
-    /// Shows a preview. `store` returns the URL of the thumbnail.
+    /// Adds a preview to the item. `store` stores the thumbnail and returns its URL.
     pub fn show(&mut self, preview: Preview, store: impl FnOnce(&[u8]) -> String) {
         match preview {
             Preview::Thumbnail(Thumbnail { jpeg, width, height }) => {
@@ -116,13 +118,13 @@ impl Item {
         }
     }
 
-    /// Adds a fact to show.
+    /// Adds a name and a value for the page to show.
     pub fn fact(&mut self, name: &str, value: impl ToString) {
         self.facts.push([name.to_owned(), value.to_string()]);
     }
 }
 
-/// The path of a file below a directory as a relative URL.
+/// The relative URL of a file in or below a directory.
 pub fn relative_url(path: &Path, directory: &Path) -> Option<String> {
     let path = path.strip_prefix(directory).ok()?;
     let parts: Option<Vec<_>> = path.iter().map(|part| part.to_str()).collect();

@@ -29,10 +29,10 @@ const STYLE: &str = concat!(
 /// The marker for the data in the template of the page.
 const DATA: &str = "{{data}}";
 
-/// The number of items that are written, and parsed by the page, at once.
+/// The number of items that are written together, and that the page parses at once.
 const CHUNK: usize = 200;
 
-/// Writes a page whose items are in it or in files beside it.
+/// Writes a page. Its items are in the page, or in scripts beside it.
 pub struct Page<W> {
     out: W,
     kind: Kind,
@@ -82,7 +82,8 @@ impl<W: io::Write> Page<W> {
         }
     }
 
-    /// Writes the name of a script with items, which calls `receive`.
+    /// Refers to a script beside the page that passes `count` items to `receive`, a function of the
+    /// page.
     pub fn refer(&mut self, count: usize, source: &str) -> io::Result<()> {
         self.chunk(count, &format!(" data-source=\"{source}\""), "")
     }
@@ -101,7 +102,7 @@ impl<W: io::Write> Page<W> {
         self.finish_with(&totals)
     }
 
-    /// Ends a page whose items are in other files.
+    /// Writes the end of a page whose items are in other files, with their totals.
     pub fn finish_with(mut self, totals: &Totals) -> io::Result<W> {
         let summary = totals.html(self.kind);
         let foot = fill(parts().1, &[("summary", Html(&summary)), ("script", Html(SCRIPT))]);
@@ -111,7 +112,7 @@ impl<W: io::Write> Page<W> {
     }
 }
 
-/// JSON that cannot end the script that contains it.
+/// Returns JSON that is safe in a script element, because no text in it can end the script.
 pub fn json(value: &impl Serialize) -> io::Result<String> {
     Ok(serde_json::to_string(value)?.replace('<', "\\u003c"))
 }
@@ -120,9 +121,10 @@ fn parts() -> (&'static str, &'static str) {
     PAGE.split_once(DATA).expect("the page has a place for the data")
 }
 
-/// The Content-Security-Policy. Only the style and the script of this program take effect, and
-/// data and images come from the page or from files beside it. For a page that is a file itself,
-/// the specification of `'self'` does not include other files.
+/// The Content-Security-Policy of a page. Only the style and the script of this program take
+/// effect, and data and images come only from the page itself or from files beside it. `file:` is
+/// there in addition to `'self'`, because `'self'` does not include other files if the page itself
+/// is a file.
 fn policy(kind: Kind) -> String {
     let (scripts, connect) = match kind {
         Kind::Sheet => ("", "'none'"),

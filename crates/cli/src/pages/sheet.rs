@@ -10,17 +10,18 @@ use super::{Item, Kind, Page, Preview, job, relative_url};
 use crate::failure::Failure;
 use imagekiln_batch::{Filter, JobStatus, Ledger};
 
-/// The number of jobs that are read at once. Their requests may contain images.
+/// The number of jobs that are read from the ledger at once. It is small because requests may
+/// contain images.
 const PAGE: usize = 10;
 
-/// The number of items between reading and decoding.
+/// The maximum number of items that wait to be decoded.
 const AHEAD: usize = 4;
 
 /// Writes a sheet of the jobs that match a filter, and returns its file.
 ///
-/// Links to pictures in files are relative to `directory`, which is the directory of the sheet.
-/// Pictures outside of it have a thumbnail and no link. Pictures in buckets are downloaded for
-/// their thumbnails. A picture that cannot be read is shown without one.
+/// Links to pictures in files are relative to `directory`, the directory of the sheet. Pictures
+/// outside of it have a thumbnail but no link. Pictures in buckets are downloaded for their
+/// thumbnails. If a picture cannot be read, its job has no thumbnail.
 pub async fn write(
     ledger: &Ledger,
     out: NamedTempFile,
@@ -30,7 +31,7 @@ pub async fn write(
 ) -> Result<NamedTempFile, Failure> {
     let unwritable = |error| Failure::file("could not write the contact sheet", error);
     let mut sheet = Sheet::begin(out, titles).map_err(unwritable)?;
-    // Decoding pictures takes time, so another thread does it.
+    // Pictures are decoded on another thread, because decoding takes time.
     let (items, received) = mpsc::sync_channel::<(Item, Option<Vec<u8>>)>(AHEAD);
     let writing = task::spawn_blocking(move || {
         received.into_iter().try_for_each(|(item, picture)| sheet.add(item, picture.as_deref()))?;
@@ -56,7 +57,7 @@ pub async fn write(
     writing.await.map_err(io::Error::other).flatten().map_err(unwritable)
 }
 
-/// Returns the content of a picture, if it still exists.
+/// Returns the content of a picture, or `None` if it no longer exists or cannot be read.
 pub async fn picture(job: &JobStatus) -> Option<Vec<u8>> {
     job.read_picture().await.unwrap_or_else(|error| {
         let failure = Failure::from(error);
@@ -67,7 +68,7 @@ pub async fn picture(job: &JobStatus) -> Option<Vec<u8>> {
     })
 }
 
-/// Writes jobs as they are added, so pictures do not accumulate in memory.
+/// Writes each job as soon as it is added, so that pictures do not accumulate in memory.
 pub struct Sheet<W>(Page<W>);
 
 impl<W: io::Write> Sheet<W> {
@@ -76,8 +77,8 @@ impl<W: io::Write> Sheet<W> {
         Ok(Self(Page::begin(out, Kind::Sheet, titles, &[])?))
     }
 
-    /// Writes a job with the content of its picture's file. One that cannot be decoded, such as a
-    /// video or a damaged file, is replaced by a note.
+    /// Adds a job with the content of its picture's file. If the content cannot be decoded, because
+    /// it is a video or damaged, the sheet shows a note instead.
     pub fn add(&mut self, mut item: Item, picture: Option<&[u8]>) -> io::Result<()> {
         if let Some(picture) = picture {
             let embedded =

@@ -1,9 +1,9 @@
-//! Fills HTML templates. Text is escaped, so that markup in a prompt is harmless.
+//! Fills in HTML templates. Text is escaped, so that markup in a prompt is harmless.
 
 /// The value of a marker in a template.
 #[derive(Clone, Copy)]
 pub enum Value<'a> {
-    /// Text to escape, also valid in a quoted attribute.
+    /// Text, which is escaped, so that it is also valid in a quoted attribute.
     Text(&'a str),
     /// Markup to insert as it is.
     Html(&'a str),
@@ -39,7 +39,7 @@ fn escape(text: &str) -> String {
             '>' => escaped += "&gt;",
             '"' => escaped += "&quot;",
             '\'' => escaped += "&#39;",
-            // HTML cannot contain it.
+            // HTML cannot contain a NUL.
             '\0' => escaped.push(char::REPLACEMENT_CHARACTER),
             char => escaped.push(char),
         }

@@ -12,10 +12,11 @@ use imagekiln::FileKind;
 /// The long side of a thumbnail in pixels.
 const LONG_SIDE: u32 = 320;
 
-/// The quality of a thumbnail's JPEG: a thousand landscapes make a file of 15 to 20 MB.
+/// The JPEG quality of a thumbnail. The contact sheet of a thousand landscapes becomes 15 to 20 MB
+/// large.
 const QUALITY: u8 = 78;
 
-/// The memory for decoding a picture in bytes. A larger picture has no thumbnail.
+/// The maximum memory for decoding a picture, in bytes. A picture that needs more has no thumbnail.
 const MEMORY: u64 = 256 * 1024 * 1024;
 
 /// The preview of a file.
@@ -29,13 +30,14 @@ pub enum Preview {
 #[derive(Debug, PartialEq)]
 pub struct Thumbnail {
     pub jpeg: Vec<u8>,
-    /// The size of the file's picture in pixels.
+    /// The width and the height of the original picture in pixels.
     pub width: u32,
     pub height: u32,
 }
 
 impl Preview {
-    /// A damaged picture is not an error. Its job was paid for, so the sheet shows it with a note.
+    /// Creates the preview of a file. A damaged picture is not an error: its job was paid for, so
+    /// the sheet shows the job with a note.
     pub fn of(file: &[u8]) -> Self {
         if let Ok(thumbnail) = thumbnail(file) {
             return Self::Thumbnail(thumbnail);
@@ -72,7 +74,8 @@ fn thumbnail(file: &[u8]) -> ImageResult<Thumbnail> {
     Ok(Thumbnail { jpeg, width, height })
 }
 
-/// JPEG has no transparency. Transparent pixels would show whatever colour they have.
+/// Draws a picture with transparency on white, because JPEG has no transparency: a transparent
+/// pixel would show whatever colour is stored in it.
 fn opaque(picture: DynamicImage) -> DynamicImage {
     if !picture.color().has_alpha() {
         return picture;

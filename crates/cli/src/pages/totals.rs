@@ -37,7 +37,7 @@ impl Total {
         self.without_cost += usize::from(item.is_without_cost);
     }
 
-    /// Fills a template with these numbers and further values.
+    /// Fills in a template with these numbers and with further values.
     fn fill(&self, template: &str, further: &[(&str, Value<'_>)]) -> String {
         let [jobs, saved] = [self.jobs, self.saved].map(|number| number.to_string());
         let credits = format!("{:.2}", Credits(self.credits));

@@ -1,4 +1,5 @@
-//! Counts Ctrl-C and SIGTERM, so that no signal is missed between two waits.
+//! Counts how often Ctrl-C was pressed or SIGTERM was sent. A count cannot miss a signal that
+//! arrives between two waits.
 
 use std::{
     io,
@@ -17,17 +18,17 @@ use tokio::sync::watch;
 use super::Process;
 use crate::failure::Failure;
 
-/// The number of times the user asked to stop.
+/// The number of times that the user asked the process to stop.
 #[derive(Clone)]
 pub struct Interrupts {
     count: watch::Receiver<u32>,
-    /// Whether the user was told what the first one does.
+    /// Whether the user was told what the first Ctrl-C does.
     is_reported: Arc<AtomicBool>,
 }
 
 impl Interrupts {
-    /// Starts listening: from now on, Ctrl-C no longer ends the process. Must be called in the
-    /// runtime.
+    /// Starts to count signals: from now on, Ctrl-C no longer ends the process. Must be called
+    /// within the runtime.
     pub fn listen(process: &Process) -> Result<Self, Failure> {
         let (count, seen) = watch::channel(0);
         let interrupts = Self { count: seen, is_reported: Arc::default() };
@@ -51,12 +52,12 @@ impl Interrupts {
         *self.count.borrow() > 0
     }
 
-    /// Whether no other submission has reported what Ctrl-C does.
+    /// Returns true only for the first caller, who then tells the user what Ctrl-C does.
     pub fn is_first_report(&self) -> bool {
         !self.is_reported.swap(true, Ordering::Relaxed)
     }
 
-    /// Waits for the first signal, which may have come before the call.
+    /// Waits for the first signal. Returns at once if it came before the call.
     pub async fn first(&self) {
         self.reach(1).await;
     }
@@ -67,7 +68,7 @@ impl Interrupts {
 
     async fn reach(&self, presses: u32) {
         if self.count.clone().wait_for(|count| *count >= presses).await.is_err() {
-            // The counting tasks have ended, so no signal will come.
+            // The tasks that count have ended, so no signal will come.
             std::future::pending::<()>().await;
         }
     }

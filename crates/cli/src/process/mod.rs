@@ -1,8 +1,9 @@
 //! The parts of its process that a command uses: the environment, the working directory, the
 //! standard streams, signals, and settings of clients that the user can't set.
 //!
-//! Nothing else reads them, so that several commands can run in one process, each with its own.
-//! Code that draws on a real terminal or reads from it accesses it directly, if a stream is one.
+//! The rest of the program does not access them directly, so that several commands can run in one
+//! process, each with its own surroundings. The only exception is code that draws on a real
+//! terminal, or reads from it, after this module has said that a stream is a terminal.
 
 pub(crate) mod interrupt;
 pub(crate) mod question;
@@ -29,15 +30,15 @@ pub type Variables = Box<dyn Fn(&str) -> Option<OsString> + Send + Sync>;
 /// Opens the journal in a directory.
 pub type OpenJournal = Box<dyn Fn(&Path) -> Result<Directory, Error> + Send + Sync>;
 
-/// Draws the seed of a picture from those that its model accepts.
+/// Draws a random seed from the range that a model accepts.
 pub type DrawSeed = Box<dyn Fn(RangeInclusive<i64>) -> i64 + Send + Sync>;
 
 /// The surroundings of a command.
 pub struct Process {
     /// The environment.
     pub variable: Variables,
-    /// The working directory of the real process, or an empty path: then all paths of the command
-    /// must be absolute.
+    /// The working directory of the real process. If it is empty, all paths of the command must be
+    /// absolute.
     pub directory: PathBuf,
     /// The home directory of the user.
     pub home: Option<PathBuf>,
@@ -49,20 +50,20 @@ pub struct Process {
     pub stdout: Stream,
     /// Standard error.
     pub stderr: Stream,
-    /// Whether Ctrl-C and SIGTERM are for this command.
+    /// Whether this command handles Ctrl-C and SIGTERM.
     pub has_signals: bool,
     /// Changes the settings of each client, for example its clock.
     pub client: Box<dyn Fn(ClientBuilder) -> ClientBuilder + Send + Sync>,
     /// Opens the history.
     pub journal: OpenJournal,
-    /// Draws seeds that the user does not choose.
+    /// Draws the seed if the user does not choose one.
     pub seed: DrawSeed,
 }
 
 /// A stream that a command reads.
 pub struct Input {
     reader: Mutex<Box<dyn Read + Send>>,
-    /// Whether a person types what is read.
+    /// Whether the stream is a terminal, so that a person types the input.
     pub is_terminal: bool,
 }
 
@@ -70,16 +71,16 @@ pub struct Input {
 #[derive(Clone)]
 pub struct Stream {
     writer: Arc<Mutex<dyn Write + Send>>,
-    /// Whether a person sees what is written.
+    /// Whether the stream is a terminal, so that a person reads the output.
     pub is_terminal: bool,
-    /// Whether it shows colours.
+    /// Whether the stream shows colours.
     pub has_colours: bool,
-    /// The current width of the terminal, if it is one.
+    /// Returns the current width of the terminal, or `None` if the stream is not a terminal.
     pub columns: fn() -> Option<usize>,
 }
 
 impl Process {
-    /// The real process.
+    /// The real surroundings of this process.
     #[expect(clippy::disallowed_methods, reason = "this is where the process is read")]
     pub(crate) fn current() -> Self {
         use std::{env, io::IsTerminal};
@@ -112,12 +113,12 @@ impl Process {
         }
     }
 
-    /// An environment variable that is not empty.
+    /// Returns an environment variable, or `None` if it is empty.
     pub(crate) fn variable(&self, name: &str) -> Option<OsString> {
         (self.variable)(name).filter(|value| !value.is_empty())
     }
 
-    /// Says, if a person types standard input, what to type and how to end it.
+    /// If standard input is a terminal, tells the person what to type, and how to end the input.
     pub(crate) fn note_typing(&self, what: &str) {
         if self.stdin.is_terminal {
             let end = if cfg!(windows) { "Ctrl-Z and Enter" } else { "Ctrl-D" };
@@ -125,26 +126,28 @@ impl Process {
         }
     }
 
-    /// Writes a line to standard error. If it can't be written, it is dropped.
+    /// Writes a line to standard error. An error is ignored, because there is no other place to
+    /// report it.
     pub(crate) fn line_on_stderr(&self, line: &str) {
         hidden(|| {
             let _ = writeln!(lock(&self.stderr.writer), "{line}");
         });
     }
 
-    /// Writes a line to standard output, which may be closed.
+    /// Writes a line to standard output. Fails if the reader has closed it.
     pub(crate) fn line_on_stdout(&self, text: &str) -> io::Result<()> {
         self.write_on_stdout(&format!("{text}\n"))
     }
 
-    /// Writes a part of a line to standard output, which may be closed.
+    /// Writes a part of a line to standard output. Fails if the reader has closed it.
     pub(crate) fn write_on_stdout(&self, text: &str) -> io::Result<()> {
         let write = || {
             let mut stdout = lock(&self.stdout.writer);
             stdout.write_all(text.as_bytes())?;
             stdout.flush()
         };
-        // A pipe does not disturb the spinner, and its reader may block.
+        // Hide the spinner only for a terminal. Output to a pipe does not disturb it, and must not
+        // hide it for long: the reader of the pipe may block.
         if self.stdout.is_terminal { hidden(write) } else { write() }
     }
 }
@@ -173,7 +176,7 @@ impl Stream {
         Paint::new(self.has_colours)
     }
 
-    /// The lines of a table that starts with its heading.
+    /// The lines of a table with a heading, for the width and the colours of the stream.
     pub(crate) fn table<const N: usize>(&self, table: &Table<N>) -> String {
         self.paint().table(&table.text((self.columns)()))
     }
@@ -189,7 +192,7 @@ impl Write for Stream {
     }
 }
 
-/// The width of a terminal. `None` if this is none.
+/// The width of a terminal. `None` if `term` is not a terminal.
 fn columns(term: &Term) -> Option<usize> {
     term.size_checked().map(|(_, columns)| columns.into())
 }

@@ -1,4 +1,4 @@
-//! Questions on the terminal, whose answers it may hide.
+//! Asks questions on the terminal. The answer can be hidden while the person types it.
 
 use std::{
     io::{self, Write},
@@ -13,13 +13,14 @@ use tokio::sync::oneshot;
 use super::{Process, interrupt::Interrupts};
 use crate::failure::Failure;
 
-/// Whether questions can be asked: standard input and standard error are the terminal.
+/// Whether this command can ask questions: standard input and standard error are terminals.
 pub fn can_ask(process: &Process) -> bool {
     process.stdin.is_terminal && process.stderr.is_terminal
 }
 
-/// Asks for a line on standard error. If the terminal hides the typed text, it shows typed text
-/// again afterwards, even after Ctrl-C.
+/// Writes a question to standard error, and reads a line from the terminal. With `is_hidden`, the
+/// terminal does not show what the person types. Afterwards it shows typed text again, even if the
+/// person pressed Ctrl-C.
 pub async fn ask(
     process: &Process,
     interrupts: &Interrupts,
@@ -32,7 +33,8 @@ pub async fn ask(
         let _hidden = is_hidden.then(Hidden::start).transpose().map_err(failed)?;
         let _ = write!(process.stderr.clone(), "{question}: ");
         let (sender, line) = oneshot::channel();
-        // The runtime waits at its end for threads of its own, and this one may never end.
+        // A thread of its own, because this one may never end: at its end, the runtime would wait
+        // for a thread that it started.
         thread::spawn(move || sender.send(read_line(is_hidden)));
         tokio::select! {
             biased;
@@ -49,7 +51,7 @@ pub async fn ask(
     )
 }
 
-/// Asks a question whose answer is yes or no. Enter is no.
+/// Asks a question that the person answers with yes or no. Enter alone means no.
 pub async fn confirm(
     process: &Process,
     interrupts: &Interrupts,
@@ -59,7 +61,7 @@ pub async fn confirm(
     Ok(["y", "yes"].contains(&answer.trim().to_lowercase().as_str()))
 }
 
-/// A line of the terminal. On Unix, [`Hidden`] hides it.
+/// Reads a line from the terminal. On Unix, [`Hidden`] hides the typed text.
 #[expect(clippy::disallowed_methods, reason = "the terminal that is standard input")]
 fn read_line(is_hidden: bool) -> io::Result<String> {
     if is_hidden && cfg!(not(unix)) {
@@ -72,7 +74,7 @@ fn read_line(is_hidden: bool) -> io::Result<String> {
     }
 }
 
-/// Typed text is hidden until this is dropped.
+/// Hides typed text until it is dropped.
 #[cfg(unix)]
 struct Hidden(Termios);
 
@@ -83,7 +85,7 @@ impl Hidden {
         let original = tcgetattr(io::stdin())?;
         let mut modes = original.clone();
         modes.local_modes.remove(LocalModes::ECHO);
-        // The end of the line is shown.
+        // Still show the end of the line, so that the next output begins on a new line.
         modes.local_modes.insert(LocalModes::ECHONL);
         tcsetattr(io::stdin(), OptionalActions::Flush, &modes)?;
         Ok(Self(original))

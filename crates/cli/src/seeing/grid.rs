@@ -1,4 +1,4 @@
-//! Several pictures in the terminal: a grid whose pictures have their numbers below.
+//! Shows several pictures in the terminal, as a grid with a number below each picture.
 
 use std::path::{Path, PathBuf};
 
@@ -9,23 +9,24 @@ use tokio::task::spawn_blocking;
 use super::screen::{Protocol, Window, draw};
 use crate::{output::Output, text::sanitize::printable};
 
-/// A picture of the grid, and the text below it.
+/// A picture in the grid, and the text below it.
 pub struct Cell {
     pub path: PathBuf,
     pub label: String,
 }
 
-/// More pictures are too small to be told apart.
+/// The maximum number of pictures in a grid. If there were more, they would be too small to tell
+/// them apart.
 const MOST: usize = 24;
 
-/// The rows of a grid. A higher one would push away what is above it.
+/// The maximum height of a grid in rows. A higher grid would push the text above it off the screen.
 const MOST_ROWS: u32 = 60;
 
-/// The columns between two pictures.
+/// The number of columns between two pictures.
 const GAP: u32 = 2;
 
-/// Shows the first pictures in one screen, if the terminal can. Each is saved, so one that cannot
-/// be shown is left out of the grid.
+/// Shows the first pictures on one screen, if the terminal can show pictures. All of them are
+/// already saved, so a picture that cannot be decoded is just left out.
 pub async fn show(output: &Output, cells: Vec<Cell>) {
     let Some(protocol) = Protocol::find(&output.process).filter(|_| !output.json) else { return };
     let left_out = cells.len().saturating_sub(MOST);
@@ -41,7 +42,7 @@ pub async fn show(output: &Output, cells: Vec<Cell>) {
 }
 
 fn drawing(protocol: Protocol, cells: &[Cell], window: &Window) -> Result<Vec<u8>, String> {
-    // Whole pictures would need much memory together.
+    // Shrink each picture at once, because all pictures in full size would need too much memory.
     let read = |cell: &Cell| {
         let cells = (window.columns, window.rows());
         let image = protocol.shrunk(decoded(&cell.path)?, cells, window);
@@ -70,7 +71,7 @@ fn decoded(path: &Path) -> Option<DynamicImage> {
     ImageReader::open(path).ok()?.with_guessed_format().ok()?.decode().ok()
 }
 
-/// The number of pictures in a row with which they are largest.
+/// The number of pictures in a row for which the pictures are largest.
 fn best_columns(count: usize, aspect: f64, window: &Window) -> usize {
     let width = |columns: &usize| {
         let (width, height) = cell_of(*columns, count, window);
@@ -78,7 +79,7 @@ fn best_columns(count: usize, aspect: f64, window: &Window) -> usize {
         let width = f64::from(width.saturating_sub(GAP) * cell_width);
         width.min(f64::from(height * cell_height) * aspect)
     };
-    // Of several with the same size, the grid without a gap at its end.
+    // Among numbers with equally large pictures, prefer the one whose last row has no gap.
     let gap = |columns: &usize| count.next_multiple_of(*columns) - count;
     let order = |one: &usize, other: &usize| {
         width(one).total_cmp(&width(other)).then(gap(other).cmp(&gap(one)))
@@ -86,7 +87,7 @@ fn best_columns(count: usize, aspect: f64, window: &Window) -> usize {
     (1..=count.max(1)).max_by(order).unwrap_or(1)
 }
 
-/// The columns of a cell with its gap, and its rows without that of the label.
+/// The columns of a cell, including the gap, and its rows, without the row of the label.
 fn cell_of(columns: usize, count: usize, window: &Window) -> (u32, u32) {
     let rows = count.div_ceil(columns.max(1)).max(1) as u32;
     let columns = columns.max(1) as u32;
@@ -96,14 +97,14 @@ fn cell_of(columns: usize, count: usize, window: &Window) -> (u32, u32) {
     )
 }
 
-/// One picture of several, whose left sides are `step` pixels apart.
+/// Combines several pictures into one. Their left sides are `step` pixels apart.
 fn side_by_side(images: Vec<DynamicImage>, step: u32) -> DynamicImage {
     let height = images.iter().map(DynamicImage::height).max().unwrap_or_default();
     let last = images.last().map_or(0, DynamicImage::width);
     let width = step * (images.len() as u32).saturating_sub(1) + last;
     let mut row = DynamicImage::new_rgba8(width, height);
     for (at, image) in (0..).zip(&images) {
-        // Each image is within the row.
+        // This does not fail, because each image fits into the row.
         let _ = row.copy_from(&image.to_rgba8(), at * step, 0);
     }
     row

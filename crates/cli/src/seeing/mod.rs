@@ -1,4 +1,4 @@
-//! Shows saved pictures: the lines that describe them, `--show` and `--open`.
+//! Shows saved pictures: prints the lines that describe them, and implements `--show` and `--open`.
 
 mod grid;
 mod screen;
@@ -26,7 +26,7 @@ use imagekiln::{
 const SHOW: &str = "show";
 const OPEN: &str = "open";
 
-/// `--show` and `--open`
+/// The flags `--show` and `--open`.
 pub fn args() -> [Arg; 2] {
     let flag = |name: &'static str| {
         Arg::new(name).long(name).action(ArgAction::SetTrue).hide_short_help(true)
@@ -37,7 +37,7 @@ pub fn args() -> [Arg; 2] {
     ]
 }
 
-/// Whether `--show` works.
+/// Whether this command can show pictures in the terminal.
 pub fn can_show(context: &Context) -> bool {
     !context.output.json && Protocol::find(context.process()).is_some()
 }
@@ -45,13 +45,13 @@ pub fn can_show(context: &Context) -> bool {
 pub struct Seeing {
     protocol: Option<Protocol>,
     opens: bool,
-    /// Whether several pictures are shown together, when all of them have ended.
+    /// Whether to show several pictures together, after all tasks have ended.
     shows_grid: bool,
 }
 
 impl Seeing {
-    /// Reads the flags. Refuses those that can't work, so that no picture is paid for in vain.
-    /// `target` is `None` if each task has its own.
+    /// Reads the flags. Refuses a flag that can't work, so that the user does not pay for a command
+    /// that fails. `target` is `None` if each task has its own target.
     pub fn of(
         context: &Context,
         matches: &ArgMatches,
@@ -81,8 +81,9 @@ impl Seeing {
         Ok(Self { protocol, opens, shows_grid: false })
     }
 
-    /// For several pictures. They are shown together, with `--show` and to a person who sees both
-    /// streams on a terminal that can show pictures.
+    /// The same for a command that makes several pictures, which are shown together. With `--show`,
+    /// they are always shown. Without it, they are shown if a person sees both streams on a
+    /// terminal that can show pictures, and does not use `--open`.
     pub fn together(self, context: &Context) -> Self {
         let Output { process, quiet, .. } = &context.output;
         let is_seen = process.stdout.is_terminal && process.stderr.is_terminal && !quiet;
@@ -90,7 +91,7 @@ impl Seeing {
         Self { protocol: None, shows_grid, ..self }
     }
 
-    /// Shows several pictures, if they are to be shown.
+    /// Shows several pictures together, if [`together`](Self::together) has decided so.
     pub async fn present_all(&self, output: &Output, cells: Vec<Cell>) {
         if self.shows_grid {
             grid::show(output, cells).await;
@@ -98,7 +99,8 @@ impl Seeing {
     }
 
     /// Prints where the picture was saved, shows it and opens it. Prints nothing if the picture
-    /// itself went to standard output. `about` has the first members of the result for programs.
+    /// itself was written to standard output. `about` contains the first members of the result for
+    /// programs.
     pub async fn present(
         &self,
         context: &Context,
@@ -110,7 +112,7 @@ impl Seeing {
         let output = &context.output;
         let pixels = pixels(saved);
         output.saved(path, || description(saved, pixels, task.cost()));
-        // A person who reads both streams on a terminal would see the path twice.
+        // If both streams are the terminal, the line on standard error already shows the path.
         let reads_both = output.process.stdout.is_terminal && output.process.stderr.is_terminal;
         let printed = if reads_both && !output.json && !output.quiet {
             Ok(())
@@ -145,7 +147,7 @@ impl Seeing {
     }
 }
 
-/// Shows pictures that were saved before, if the terminal can show pictures.
+/// Shows pictures that earlier commands have saved, if the terminal can show pictures.
 pub async fn show(context: &Context, cells: Vec<Cell>) {
     let output = &context.output;
     if output.json {
@@ -166,8 +168,8 @@ pub async fn show(context: &Context, cells: Vec<Cell>) {
     }
 }
 
-/// Opens a file with the desktop's program for it. The file is saved, so a failure is only a
-/// warning.
+/// Opens a file with the desktop's program for it. The file is already saved, so a failure is only
+/// a warning.
 pub async fn open(output: &Output, path: &Path) {
     if let Err(why) = opened(path).await {
         let path = printable(&path.to_string_lossy());
@@ -175,21 +177,21 @@ pub async fn open(output: &Output, path: &Path) {
     }
 }
 
-/// Opens a file with the desktop's program for it, or says why that is impossible. Does not wait
+/// Opens a file with the desktop's program for it, or returns why that is impossible. Does not wait
 /// until the program ends.
 pub async fn opened(path: &Path) -> Result<(), &'static str> {
     let file = path.to_owned();
     let opened = spawn_blocking(move || open::that_detached(file)).await;
     opened.map_err(io::Error::other).flatten().map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => "found no program that opens files",
-        // The error has exit codes of the launcher, which help nobody.
+        // The error contains only the exit code of the launcher, which does not help anybody.
         _ => "the desktop has no program for it",
     })
 }
 
 /// The width and the height of an image, from the first bytes of its file.
 pub fn pixels(saved: &Saved) -> Option<(usize, usize)> {
-    // Without a kind, the path is a device or a pipe, which must not be read.
+    // A picture without a kind was written to a device or a pipe, which must not be read.
     saved.kind.filter(|kind| !is_video(*kind))?;
     imagesize::size(saved.path.as_ref()?).ok().map(|size| (size.width, size.height))
 }
@@ -209,7 +211,7 @@ fn description(saved: &Saved, pixels: Option<(usize, usize)>, cost: Option<f64>)
     facts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// A number of bytes in decimal units, as file managers show it.
+/// Formats a number of bytes in decimal units, as file managers do.
 fn size(bytes: u64) -> String {
     let number = bytes as f64;
     match bytes {

@@ -20,27 +20,27 @@ use super::is_video;
 use crate::{output::Output, process::Process, terminal::hidden, text::sanitize::printable};
 use imagekiln::FileKind;
 
-/// Rows that stay free for the prompt of the shell and the line about the picture.
+/// The number of rows to keep free for the prompt of the shell and the line about the picture.
 const FREE_ROWS: u32 = 2;
 
-/// kitty accepts at most this many characters in one sequence.
+/// The maximum number of characters that kitty accepts in one escape sequence.
 const CHUNK: usize = 4096;
 
-/// Values of `TERM_PROGRAM` of terminals with the protocol of iTerm2.
+/// The values of `TERM_PROGRAM` in terminals that support the protocol of iTerm2.
 const LIKE_ITERM2: [&str; 3] = ["iTerm.app", "WezTerm", "mintty"];
 
-/// A way to show a picture, best first.
+/// The ways to show a picture, the best one first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Protocol {
     Kitty,
     Iterm2,
-    /// Half blocks of these colours.
+    /// Half blocks, with these colours.
     Blocks(Colours),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Colours {
-    /// 24 bits for each pixel.
+    /// Any colour, in 24 bits.
     True,
     /// The palette of 256 colours that most terminals share.
     Palette,
@@ -54,7 +54,7 @@ pub struct Window {
 }
 
 impl Protocol {
-    /// `None` if there is no terminal, or if it can't show pictures.
+    /// Finds the best protocol. `None` if there is no terminal, or if it can't show pictures.
     pub fn find(process: &Process) -> Option<Self> {
         if !process.stderr.is_terminal && !process.stdout.is_terminal {
             return None;
@@ -64,7 +64,7 @@ impl Protocol {
         })
     }
 
-    /// Shows the picture, which is saved, so a failure is only a note.
+    /// Shows a picture. It is already saved, so a failure is only a note.
     pub async fn show(self, output: &Output, path: &Path, kind: Option<FileKind>) {
         let Some(kind) = kind else { return };
         let why = if is_video(kind) {
@@ -82,7 +82,7 @@ impl Protocol {
         output.note(&format!("can't show {path} in the terminal: {why}"));
     }
 
-    /// The bytes with which the terminal shows the picture.
+    /// Returns the bytes that make the terminal show the picture.
     fn drawing(self, path: &Path) -> Result<Vec<u8>, String> {
         let read = || -> image::ImageResult<DynamicImage> {
             ImageReader::open(path)?.with_guessed_format()?.decode()
@@ -93,12 +93,12 @@ impl Protocol {
         self.encoded(&image, &window)
     }
 
-    /// The picture within this number of columns and rows.
+    /// Shrinks the picture to at most this number of columns and rows.
     pub fn shrunk(self, image: DynamicImage, cells: (u32, u32), window: &Window) -> DynamicImage {
         shrunk(image, self.pixels(cells, window))
     }
 
-    /// The pixels that are shown in these columns and rows.
+    /// The size in pixels of an image that fills these columns and rows.
     pub fn pixels(self, (columns, rows): (u32, u32), window: &Window) -> (u32, u32) {
         match self {
             Self::Kitty | Self::Iterm2 => (columns * window.cell.0, rows * window.cell.1),
@@ -106,7 +106,7 @@ impl Protocol {
         }
     }
 
-    /// The bytes that show a picture which fits the terminal.
+    /// Returns the bytes that show a picture, which must fit the terminal.
     pub fn encoded(self, image: &DynamicImage, window: &Window) -> Result<Vec<u8>, String> {
         match self {
             Self::Kitty => kitty(image, window.cell),
@@ -116,17 +116,17 @@ impl Protocol {
     }
 }
 
-/// Draws on standard error. If only standard output is the terminal, it is drawn on; otherwise
-/// standard output has only the path.
+/// Writes the drawing to standard error. If only standard output is a terminal, writes it there.
+/// Otherwise standard output gets nothing but the path.
 pub fn draw(process: &Process, bytes: &[u8]) {
     let stream = if process.stderr.is_terminal { &process.stderr } else { &process.stdout };
     let mut stream = stream.clone();
-    // Output to a closed terminal is dropped.
+    // An error means that the terminal was closed, so nobody misses the drawing.
     let _ = hidden(|| stream.write_all(bytes).and_then(|()| stream.flush()));
 }
 
-/// Finds the best protocol. `variable` returns variables of the environment. `None` if the terminal
-/// can't show pictures.
+/// Finds the best protocol by the environment, of which `variable` returns the variables. `None` if
+/// the terminal can't show pictures.
 fn detect(variable: impl Fn(&str) -> String) -> Option<Protocol> {
     let is_set = |name| !variable(name).is_empty();
     let (term, program) = (variable("TERM"), variable("TERM_PROGRAM"));
@@ -135,7 +135,8 @@ fn detect(variable: impl Fn(&str) -> String) -> Option<Protocol> {
     }
     let is_true = ["truecolor", "24bit"].contains(&&*variable("COLORTERM")) || cfg!(windows);
     let blocks = Protocol::Blocks(if is_true { Colours::True } else { Colours::Palette });
-    // A multiplexer inherits the variables of its terminal, but does not pass on its protocols.
+    // A multiplexer inherits the variables of the terminal around it, but does not pass its
+    // protocols on to that terminal.
     let is_nested = ["TMUX", "STY", "ZELLIJ"].into_iter().any(is_set)
         || ["tmux", "screen"].iter().any(|name| term.starts_with(name));
     if !is_nested {
@@ -156,7 +157,7 @@ fn kitty(image: &DynamicImage, cell: (u32, u32)) -> Result<Vec<u8>, String> {
     let columns = image.width().div_ceil(cell.0);
     let mut sequences = Vec::new();
     let mut chunks = data.as_bytes().chunks(CHUNK).peekable();
-    // `q=2` suppresses responses, which nobody would read.
+    // `q=2` suppresses the terminal's responses, which nobody would read.
     let mut head = format!("a=T,f=100,q=2,c={columns},");
     while let Some(chunk) = chunks.next() {
         let more = u8::from(chunks.peek().is_some());
@@ -178,7 +179,7 @@ fn iterm2(image: &DynamicImage, cell: (u32, u32)) -> Result<Vec<u8>, String> {
     Ok(format!("\x1b]1337;File={head};preserveAspectRatio=1:{data}\x07\n").into_bytes())
 }
 
-/// The picture as a PNG in base64.
+/// Encodes the picture as a PNG, and the PNG in base64.
 fn png(image: &DynamicImage) -> Result<String, String> {
     let mut png = Vec::new();
     let encoder =
@@ -187,7 +188,7 @@ fn png(image: &DynamicImage) -> Result<String, String> {
     Ok(BASE64_STANDARD.encode(png))
 }
 
-/// The picture within these dimensions, with its aspect ratio. It is never enlarged.
+/// Shrinks the picture to these dimensions, keeping its aspect ratio. Never enlarges it.
 fn shrunk(image: DynamicImage, (width, height): (u32, u32)) -> DynamicImage {
     if image.width() > width || image.height() > height {
         image.resize(width, height, FilterType::Triangle)
@@ -196,12 +197,13 @@ fn shrunk(image: DynamicImage, (width, height): (u32, u32)) -> DynamicImage {
     }
 }
 
-/// The picture as text: each character is the upper half of a cell, and shows two pixels. What is
-/// transparent, and the half below an odd last row, has the terminal's background.
+/// Draws the picture as text. Each character is a half block: it fills the upper half of a cell,
+/// and the background is the lower half, so it shows two pixels. Transparent pixels, and the lower
+/// half of an odd last row, keep the background of the terminal.
 fn blocks(picture: &DynamicImage, colours: Colours) -> String {
     let is_shown = |x, y| picture.get_pixel(x, y).0[3] > 0;
     let mut image = picture.to_rgb8();
-    // `dither` panics if there is only one row or column.
+    // `dither` panics for an image with only one row or column.
     if colours == Colours::Palette && image.width().min(image.height()) > 1 {
         dither(&mut image, &Palette);
     }
@@ -231,12 +233,12 @@ fn colour(colour: &Rgb<u8>, colours: Colours) -> String {
     }
 }
 
-/// The cube of 216 colours in the palette, which starts at 16, and the 24 grays after it. Pictures
-/// are dithered to them, so that gradients have no bands.
+/// The colours of the palette that are used: the cube of 216 colours, which starts at 16, and the
+/// 24 grays after it. Pictures are dithered to these colours, so that gradients have no bands.
 struct Palette;
 
 impl Palette {
-    /// The nearest colour, with its index.
+    /// Returns the index of the nearest colour, and that colour.
     fn nearest(colour: [u8; 3]) -> (usize, [u8; 3]) {
         let channels = colour.map(nearest);
         let cube = channels.iter().fold(0, |index, (level, _)| 6 * index + level);
@@ -265,7 +267,7 @@ impl ColorMap for Palette {
     }
 }
 
-/// The nearest level of a channel, with its index.
+/// Returns the index of the nearest level of a channel, and that level.
 fn nearest(channel: u8) -> (usize, u8) {
     let levels = [0u8, 95, 135, 175, 215, 255].into_iter().enumerate();
     levels.min_by_key(|(_, level)| level.abs_diff(channel)).unwrap_or_default()
@@ -293,12 +295,13 @@ impl Window {
         Self::of((columns.into(), rows.into()), (0, 0))
     }
 
-    /// The rows for pictures.
+    /// The number of rows for pictures.
     pub fn rows(&self) -> u32 {
         self.rows.saturating_sub(FREE_ROWS).max(1)
     }
 
-    /// A size in cells and one in pixels, of which either may not be known.
+    /// Creates the window from its size in cells and its size in pixels. Sizes that are not known
+    /// are 0, and replaced by usual ones.
     fn of((columns, rows): (u32, u32), pixels: (u32, u32)) -> Self {
         let (columns, rows) = match (columns, rows) {
             (0, _) | (_, 0) => (80, 24),
@@ -329,7 +332,7 @@ mod tests {
             (&[("TERM", "xterm-256color"), ("TERM_PROGRAM", "WezTerm")], Protocol::Iterm2),
             (&[("TERM", "xterm-256color"), ("LC_TERMINAL", "iTerm2")], Protocol::Iterm2),
             (&[("TERM", "xterm-256color"), ("TERM_PROGRAM", "Apple_Terminal")], BLOCKS),
-            // A multiplexer is not its terminal.
+            // A multiplexer does not have the protocols of the terminal around it.
             (&[("TERM", "tmux-256color"), ("KITTY_WINDOW_ID", "1")], BLOCKS),
             (&[("TERM", "screen"), ("LC_TERMINAL", "iTerm2")], BLOCKS),
             (&[("TERM", "xterm-kitty"), ("ZELLIJ", "0")], BLOCKS),
@@ -354,7 +357,7 @@ mod tests {
         assert_eq!(blocks(&image.into(), Colours::Palette), "\x1b[38;5;196;48;5;196m▀\x1b[0m\n");
     }
 
-    /// The mean of each square of a dithered gradient is that of the gradient.
+    /// In each square of a dithered gradient, the mean must be that of the original gradient.
     #[test]
     fn a_gradient_has_no_bands() {
         const SIDE: u32 = 8;

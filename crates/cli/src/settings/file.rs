@@ -1,4 +1,5 @@
-//! Reads and edits `config.toml`. Errors name the line, and never quote a value.
+//! Reads and edits `config.toml`. Errors name the line, and never quote a value, which may be a
+//! secret.
 
 use std::{
     borrow::Cow,
@@ -28,25 +29,25 @@ const HELP: &str = "`kiln config --help` lists the settings";
 #[derive(Debug, Clone)]
 pub struct Entry {
     pub name: &'static str,
-    /// `None` outside of `[profile.NAME]`.
+    /// The profile to which the entry belongs, or `None` outside of `[profile.NAME]`.
     pub profile: Option<String>,
     pub texts: Vec<String>,
-    /// The place of its name and its value in the text of the file.
+    /// The position of the name and the value in the text of the file.
     at: Range<usize>,
-    /// The place of its value.
+    /// The position of the value in the text of the file.
     value: Range<usize>,
 }
 
 #[derive(Debug, Clone, Default)]
 pub struct File {
     entries: Vec<Entry>,
-    /// The profiles, with the place where the name of each ends in the text of the file.
+    /// The profiles. The number is the position in the text of the file at which the name ends.
     pub profiles: BTreeMap<String, usize>,
-    /// The presets, with their places in the text of the file.
+    /// The presets, with the positions of their tables in the text of the file.
     pub presets: BTreeMap<String, (Preset, Range<usize>)>,
 }
 
-/// A problem at a place in the text of the file.
+/// A problem, with its position in the text of the file.
 struct Problem {
     at: usize,
     failure: Failure,
@@ -58,12 +59,12 @@ impl Problem {
     }
 }
 
-/// Reads the file. A file that does not exist sets nothing.
+/// Reads the file. If it does not exist, nothing is set.
 pub fn read(path: &Path) -> Result<File, Failure> {
     of_text(path, &text(path)?)
 }
 
-/// The text of the file, which is empty if it does not exist.
+/// Returns the text of the file, or an empty text if it does not exist.
 fn text(path: &Path) -> Result<String, Failure> {
     match fs::read_to_string(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -112,7 +113,7 @@ fn parse(text: &str) -> Result<File, Problem> {
 type Key<'a> = Spanned<Cow<'a, str>>;
 type Item<'a> = Spanned<DeValue<'a>>;
 
-/// The entries of a table in the order of the file, so that the first problem is reported.
+/// The entries of a table in the order of the file, so that the error is about the first problem.
 fn in_order<'a, 'b>(table: &'b DeTable<'a>) -> Vec<(&'b Key<'a>, &'b Item<'a>)> {
     let mut entries: Vec<_> = table.iter().collect();
     entries.sort_by_key(|(key, _)| key.span().start);
@@ -162,13 +163,14 @@ impl File {
         Ok(())
     }
 
-    /// A setting of a profile, or one that is outside of all profiles.
+    /// Finds a setting of a profile, or one outside of all profiles.
     pub fn entry(&self, profile: Option<&str>, name: &Name) -> Option<&Entry> {
         let is_it = |it: &&Entry| it.name == name.name && it.profile.as_deref() == profile;
         self.entries.iter().find(is_it)
     }
 
-    /// What the file says, without the places.
+    /// The profiles and the settings in the file, without their positions, to compare two versions
+    /// of it.
     fn facts(&self) -> BTreeSet<Fact<'_>> {
         let profiles = self.profiles.keys().map(|profile| (Some(&**profile), "", &[][..]));
         let entries = self.entries.iter();
@@ -176,12 +178,13 @@ impl File {
         profiles.chain(entries).collect()
     }
 
-    /// The text with the setting replaced, removed or added. Only the lines of the setting change.
+    /// Returns the text of the file with the setting replaced, removed or added. Only the lines of
+    /// this setting differ.
     fn edited(&self, text: &str, profile: Option<&str>, name: &Name, texts: &[String]) -> String {
         let mut edited = text.to_owned();
         let end_of_line =
             |at: usize| text[at..].find('\n').map_or(text.len(), |newline| at + newline + 1);
-        // Strings and lists of JSON are TOML, too.
+        // JSON strings and lists are also valid TOML.
         let value = match texts {
             [text] if !name.is_list => json!(text),
             texts => json!(texts),
@@ -205,7 +208,8 @@ impl File {
                     (None, None) if self.profiles.is_empty() && self.presets.is_empty() => {
                         (text.len(), String::new())
                     }
-                    // What follows the name of a profile or a preset is in it.
+                    // A line after the header of a profile or a preset would belong to it, so
+                    // insert this one before all headers.
                     (None, None) => (0, String::new()),
                 };
                 let is_new_line = place == 0 || text[..place].ends_with('\n');
@@ -220,8 +224,8 @@ impl File {
 /// A profile, a setting and its texts.
 type Fact<'a> = (Option<&'a str>, &'a str, &'a [String]);
 
-/// Sets a setting in the file, or removes it if there are no texts, and returns whether that
-/// changed the file. Everything else in it stays as it is.
+/// Sets a setting in the file, or removes it if there are no texts. Returns whether that changed
+/// the file. The rest of the file stays as it is.
 pub fn edit(
     path: &Path,
     profile: Option<&str>,
@@ -238,7 +242,8 @@ pub fn edit(
         expected.insert((profile, name.name, texts));
         expected.extend(profile.map(|profile| (Some(profile), "", &[][..])));
     }
-    // A file may be written in ways that an edit of single lines would damage.
+    // Check that the edit has changed nothing else: if the file has tables within a line, for
+    // example, editing single lines damages it.
     if !of_text(path, &after).is_ok_and(|file| file.facts() == expected) {
         let problem = format!("could not change `{}` in {}", name.name, path.display());
         return Err(Failure::settings(problem)
@@ -251,7 +256,7 @@ pub fn edit(
     Ok(after != before)
 }
 
-/// Writes a preset to the file, or removes it. Everything else in the file stays as it is.
+/// Writes a preset to the file, or removes it. The rest of the file stays as it is.
 pub fn edit_preset(path: &Path, name: &str, preset: Option<&Preset>) -> Result<(), Failure> {
     let before = text(path)?;
     let file = of_text(path, &before)?;
@@ -286,7 +291,7 @@ pub fn edit_preset(path: &Path, name: &str, preset: Option<&Preset>) -> Result<(
         .map_err(|error| Failure::file(format!("could not write {}", path.display()), error))
 }
 
-/// The values as texts. Numbers are texts, too.
+/// The texts of a setting's value. Numbers become texts, too.
 fn texts(name: &Name, value: &DeValue<'_>) -> Result<Vec<String>, String> {
     let items = match (name.is_list, value) {
         (true, DeValue::Array(items)) => items.iter().map(Spanned::get_ref).collect(),
@@ -315,8 +320,8 @@ fn invalid(name: &Name, problem: &str) -> Failure {
     Failure::settings(format!("invalid `{}`: {problem}", name.name)).advise(HELP)
 }
 
-/// Finds a setting that may be in the file. Secrets do not belong there, because people copy and
-/// share it.
+/// Finds a setting that may be in the file. Refuses secrets, because people copy and share the
+/// file.
 pub fn named(name: &str) -> Result<&'static Name, Failure> {
     let shown = one_line(name);
     let lower = name.to_lowercase();

@@ -1,5 +1,6 @@
-//! The API key: from the environment, from a file that the environment names, or stored by
-//! `kiln config login`. It is in no argument, because other users of the machine can see arguments.
+//! Finds the API key: in the environment, in a file that the environment names, or in the file that
+//! `kiln config login` has stored. No argument takes the key, because other users of the machine
+//! can see arguments.
 
 use std::{
     ffi::OsString,
@@ -16,11 +17,11 @@ use imagekiln::{API_KEY_VARIABLE, KEY_HEADER};
 
 pub const API_KEY_FILE_VARIABLE: &str = "IMAGEKILN_API_KEY_FILE";
 
-/// The directory of the stored keys, and the ending of its files.
+/// The subdirectory for stored keys, and the ending of the files in it.
 pub const DIRECTORY: &str = "keys";
 pub const ENDING: &str = ".key";
 
-/// The source of the key in effect, if there is one. Reads no key.
+/// Returns where the key in effect comes from, if there is one. Does not read the key.
 pub fn source(settings: &Settings) -> Option<Source> {
     let of_environment = [API_KEY_VARIABLE, API_KEY_FILE_VARIABLE];
     if let Some(name) = of_environment.into_iter().find(|name| variable(settings, name).is_some()) {
@@ -29,7 +30,7 @@ pub fn source(settings: &Settings) -> Option<Source> {
     settings.key_file().ok().filter(|path| path.exists()).map(|_| Source::Login)
 }
 
-/// The key in effect, if there is one.
+/// Reads the key in effect, if there is one.
 pub fn find(settings: &Settings) -> Result<Option<String>, Failure> {
     let Some(source) = source(settings) else { return Ok(None) };
     let text = match source {
@@ -50,7 +51,7 @@ pub fn find(settings: &Settings) -> Result<Option<String>, Failure> {
     Ok(Some(text))
 }
 
-/// A variable that is not blank.
+/// Returns a variable that is not blank.
 fn variable(settings: &Settings, name: &str) -> Option<OsString> {
     settings.process.variable(name).filter(|value| !value.to_string_lossy().trim().is_empty())
 }
@@ -62,8 +63,8 @@ fn of_file(path: &Path, what: &str) -> Result<String, Failure> {
     Ok(key.to_owned())
 }
 
-/// Refuses text that can't be a key, and says what is wrong with it without quoting it. `what`
-/// names the place of the text.
+/// Refuses text that can't be a key, and says what is wrong with it without quoting it. Errors call
+/// the text `what`.
 pub fn check(text: &str, what: &str) -> Result<(), Failure> {
     let lower = text.to_ascii_lowercase();
     let is_in = |quote| text.len() > 1 && text.starts_with(quote) && text.ends_with(quote);

@@ -1,5 +1,5 @@
-//! The settings of a command. In the order of precedence they come from its flags, the environment,
-//! the profile in `config.toml`, the rest of `config.toml`, and defaults.
+//! The settings of a command. They come from its flags, the environment, the profile in
+//! `config.toml`, the rest of `config.toml`, and defaults, in this order of precedence.
 
 mod file;
 pub mod key;
@@ -41,18 +41,19 @@ use imagekiln_label::Price;
 
 const CONFIG_FILE: &str = "config.toml";
 
-/// The variable for the profile of commands without `--profile`.
+/// The variable that chooses the profile of commands without `--profile`.
 pub const PROFILE_VARIABLE: &str = "KILN_PROFILE";
 
-/// The profile of commands that name none.
+/// The profile if neither `--profile` nor the environment chooses one.
 pub const DEFAULT_PROFILE: &str = "default";
 
-/// The rule for names of profiles. They are also file names, on file systems that ignore case too.
+/// The rule for the names of profiles. Each name is also the name of a file, and some file systems
+/// ignore case, so uppercase letters are not allowed.
 const PROFILE_RULE: &str = "a name has 1 to 64 lowercase letters, digits, `-` and `_`";
 
 type Set = fn(ClientBuilder, String) -> ClientBuilder;
 
-/// The settings that the environment has, too.
+/// The settings of the client that can be in the environment or the file, and how to set each one.
 const SETTERS: [(Name, Set); 4] = [
     (BASE_URL, |builder, text| builder.base_url(text)),
     (REGIONAL_BASE_URL, |builder, text| builder.regional_base_url(text)),
@@ -60,7 +61,7 @@ const SETTERS: [(Name, Set); 4] = [
     (WEBHOOK_URL, |builder, text| builder.webhook_url(text)),
 ];
 
-/// The settings from the environment and from `config.toml`.
+/// The settings in the environment and in `config.toml`.
 #[derive(Clone)]
 pub struct Settings {
     process: Arc<Process>,
@@ -74,12 +75,12 @@ pub struct Settings {
 #[derive(Debug, Clone)]
 pub struct Profile {
     pub name: String,
-    /// The setting that names it.
+    /// The flag or the variable that chose the profile, or the default.
     pub source: Source,
 }
 
 impl Profile {
-    /// The profile that `--profile` names, or the environment, or the default.
+    /// The profile that `--profile` or else the environment names, or the default profile.
     pub fn chosen(process: &Process, flag: Option<&str>) -> Result<Self, Failure> {
         let (name, source) = match (flag, process.variable(PROFILE_VARIABLE)) {
             (Some(name), _) => (name.to_owned(), Source::Flag("--profile")),
@@ -96,7 +97,8 @@ impl Profile {
         }
     }
 
-    /// The profile whose part of `config.toml` is edited. `None` for the part of all profiles.
+    /// The name of the profile whose section of `config.toml` is edited. `None` for the default
+    /// profile, whose settings are outside of all sections, and apply to all profiles.
     pub fn section(&self) -> Option<&str> {
         (self.name != DEFAULT_PROFILE).then_some(&*self.name)
     }
@@ -126,19 +128,19 @@ pub struct Found {
 }
 
 impl Settings {
-    /// Reads the settings of the profile that the flag names, or the environment.
+    /// Reads the settings of the profile that the flag or else the environment names.
     pub fn load(process: &Arc<Process>, profile: Option<&str>) -> Result<Self, Failure> {
         Self::without_file(process, profile)?.reload()
     }
 
-    /// Reads `config.toml`, again if it was read.
+    /// Reads `config.toml`, even if it was read before. Fails if the profile does not exist.
     pub fn reload(&self) -> Result<Self, Failure> {
         let settings = self.with_file()?;
         settings.check_profile()?;
         Ok(settings)
     }
 
-    /// Does the same, but the profile may be one that is not there yet.
+    /// Like [`reload`](Self::reload), but accepts a profile that does not exist yet.
     pub fn with_file(&self) -> Result<Self, Failure> {
         let file = self.path().map_or_else(|_| Ok(File::default()), |path| file::read(&path))?;
         Ok(Self { file, ..self.clone() })
@@ -160,14 +162,16 @@ impl Settings {
         file::edit_preset(&self.path()?, name, preset)
     }
 
-    /// The settings without those of `config.toml`, for commands that work if it is damaged.
+    /// The settings without those of `config.toml`, for commands that must work even if the file is
+    /// invalid.
     pub fn without_file(process: &Arc<Process>, profile: Option<&str>) -> Result<Self, Failure> {
         let profile = Profile::chosen(process, profile)?;
         let (process, directory) = (Arc::clone(process), directory::config(process));
         Ok(Self { process, profile, directory, file: File::default() })
     }
 
-    /// Refuses a profile that has neither settings nor a key, because its name is misspelled.
+    /// Refuses a profile that has neither settings nor a key, because its name is probably
+    /// misspelled.
     fn check_profile(&self) -> Result<(), Failure> {
         let Profile { name, source } = &self.profile;
         let known = self.profiles();
@@ -180,7 +184,7 @@ impl Settings {
         Err(Failure::settings(problem).advise(advice))
     }
 
-    /// The profiles of `config.toml`, and those with a stored key.
+    /// The names of the profiles in `config.toml`, and of those with a stored key.
     pub fn profiles(&self) -> BTreeSet<String> {
         let with_key = self.directory.iter().flat_map(|directory| key::profiles(directory));
         self.file.profiles.keys().cloned().chain(with_key).collect()
@@ -199,13 +203,14 @@ impl Settings {
         })
     }
 
-    /// The file of the key that `kiln config login` stores for the profile, which may not exist.
+    /// The path of the file in which `kiln config login` stores the key of the profile. The file
+    /// may not exist.
     pub fn key_file(&self) -> Result<PathBuf, Failure> {
         let name = format!("{}{}", self.profile.name, key::ENDING);
         Ok(self.directory()?.join(key::DIRECTORY).join(name))
     }
 
-    /// A setting of the environment or the file. Empty variables count as unset.
+    /// Finds a setting in the environment or in the file. Empty variables count as unset.
     pub fn find(&self, name: &Name) -> Option<Found> {
         let variable = name.variable.and_then(|variable| {
             let text = text(&self.process, variable).ok().flatten()?;
@@ -221,7 +226,7 @@ impl Settings {
             .or_else(|| in_file(None, Source::File))
     }
 
-    /// The only text of a setting that is not a list.
+    /// The text of a setting that is not a list.
     pub fn text(&self, name: &Name) -> Option<String> {
         self.find(name)?.texts.pop()
     }
@@ -235,7 +240,7 @@ impl Settings {
         models::find(&self.text(&MODEL)?)
     }
 
-    /// The default of `--output`. `~/` is the home directory.
+    /// The default of `--output`. `~/` at its beginning stands for the home directory.
     pub fn output(&self) -> Option<OsString> {
         let text = self.text(&OUTPUT)?;
         let home = || directory::home(&self.process);
@@ -252,30 +257,31 @@ impl Settings {
         self.text(&MAX_ACTIVE)?.parse().ok()
     }
 
-    /// How many pictures a command makes without a question.
+    /// The maximum number of pictures that a command makes without asking first.
     pub fn ask_above(&self) -> usize {
         let text = self.text(&ASK_ABOVE).unwrap_or_else(|| ASK_ABOVE.default.to_owned());
         text.parse().unwrap_or_default()
     }
 
-    /// How many credits a command spends without a question.
+    /// The maximum number of credits that a command spends without asking first, if there is a
+    /// limit.
     pub fn ask_above_credits(&self) -> Option<f64> {
         parse::credits(&self.text(&ASK_ABOVE_CREDITS)?).ok()
     }
 
-    /// The prices of operations.
+    /// The prices that the user has set, by operation.
     pub fn prices(&self) -> std::collections::BTreeMap<String, Price> {
         let prices = self.list(&names::PRICES);
         let prices = prices.iter().filter_map(|text| names::price(text).ok());
         prices.map(|(operation, price)| (operation.to_owned(), price)).collect()
     }
 
-    /// What a request costs in credits, if its operation has a price.
+    /// The price of a request in credits, if the user has set the price of its operation.
     pub fn price_of(&self, request: &Request) -> Option<f64> {
         Some(self.prices().get(request.operation().name)?.of(request))
     }
 
-    /// Whether pictures are described even without `--describe`.
+    /// Whether to describe pictures even without `--describe`.
     pub fn describe(&self) -> bool {
         self.text(&DESCRIBE).is_some_and(|text| text == "true")
     }
@@ -284,7 +290,7 @@ impl Settings {
         parse::size(&self.text(&SIZE)?).ok()
     }
 
-    /// The client without its key, for requests that are not sent.
+    /// The settings of a client without its key, for requests that are not sent.
     pub fn unsent(&self) -> Result<ClientBuilder, Failure> {
         let about = |name| move |failure: Failure| failure.about_variable(name);
         let mut builder = Client::builder();
@@ -304,7 +310,7 @@ impl Settings {
         Ok(builder.allow_http(allowed.map_err(about(ALLOW_HTTP_VARIABLE))?))
     }
 
-    /// The client with its key.
+    /// The settings of a client with its key. Fails if the key or the base URL is not set.
     pub fn service(&self) -> Result<ClientBuilder, Failure> {
         let (what, variables) = match (key::find(self)?, self.find(&BASE_URL)) {
             (None, None) => (
@@ -326,14 +332,14 @@ impl Settings {
         )))
     }
 
-    /// The command that asks for what is missing.
+    /// The command that asks the user for the missing settings.
     pub fn setup_command(&self) -> String {
         let profile = self.profile.section().map(|profile| format!(" --profile {profile}"));
         format!("kiln setup{}", profile.unwrap_or_default())
     }
 
-    /// A client with only this setting, whose construction checks the text. `None` if a client does
-    /// not have the setting.
+    /// The settings of a client with only this setting. Building that client checks the text.
+    /// `None` if clients do not have the setting.
     pub fn trial(&self, name: &Name, text: &str) -> Result<Option<ClientBuilder>, Failure> {
         let Some((_, set)) = SETTERS.iter().find(|(known, _)| known.name == name.name) else {
             return Ok(None);
@@ -344,7 +350,8 @@ impl Settings {
         Ok(Some(set(any, text.to_owned())))
     }
 
-    /// Adds the source of the setting that a failure is about.
+    /// Adds the place of the setting that caused a failure to the advice: a line of `config.toml`,
+    /// or a variable.
     pub fn explain(&self, mut failure: Failure) -> Failure {
         let Some(variable) = failure.setting.take() else { return failure };
         let is_in_file = |name: &&Name| {
@@ -362,8 +369,8 @@ impl Settings {
     }
 }
 
-/// Refuses a base URL that ends with the first part of every path, because no path would exist
-/// there.
+/// Refuses a base URL that ends with `/v1`: every request adds a path that begins with `/v1`, and
+/// no path would exist below such a base URL.
 fn check_end(name: &Name, url: &str) -> Result<(), Failure> {
     let is_base = name.name.ends_with("base_url");
     if is_base && url.trim().trim_end_matches('/').ends_with("/v1") {
@@ -376,7 +383,8 @@ fn check_end(name: &Name, url: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A variable that is not blank. The error does not quote it, because it may be a secret.
+/// Returns a variable that is not blank. The error does not quote the value, because it may be a
+/// secret.
 pub fn text(process: &Process, name: &str) -> Result<Option<String>, Failure> {
     let text = process.variable(name).map(OsString::into_string).transpose();
     let text = text.map_err(|_| Failure::settings(format!("{name} is not valid Unicode")))?;

@@ -11,7 +11,7 @@ use imagekiln::{
 };
 use imagekiln_label::Price;
 
-/// A setting. `kiln config` and its help list what is here.
+/// A setting. `kiln config` and its help list the settings of this table.
 #[derive(Debug)]
 pub struct Name {
     pub name: &'static str,
@@ -21,27 +21,28 @@ pub struct Name {
     /// The default, or a description of it. `-` if there is none.
     pub default: &'static str,
     pub is_list: bool,
-    /// Whether it may be in `config.toml`. Secrets may not, and what is about the file itself.
+    /// Whether the setting may be in `config.toml`. Secrets may not, and neither may the profile
+    /// and `allow_http`, which only flags and variables set.
     pub is_in_file: bool,
-    /// Checks one text. The error does not quote it, because it may be a secret in the wrong place.
+    /// Checks one text. The error does not quote it, because somebody may have put a secret there.
     pub check: fn(&str) -> Result<(), String>,
 }
 
-/// The text that is shown in place of a secret.
+/// The text that is shown instead of a secret.
 pub const SET: &str = "[set]";
 
-/// The settings that have a value by default. The other defaults are descriptions, which no script
-/// could use.
+/// The settings whose default is a value. The other defaults are descriptions, which scripts could
+/// not use.
 const WITH_DEFAULT: [&Name; 5] = [&PROFILE, &MODEL_PREFIX, &MODEL, &DESCRIBE, &ASK_ABOVE];
 
 impl Name {
-    /// Whether the default is a value.
+    /// Whether the default is a value, and not a description.
     pub fn has_default(&self) -> bool {
         WITH_DEFAULT.iter().any(|name| name.name == self.name)
     }
 
-    /// What may be shown of the texts of this setting. The user and the query of a URL may be
-    /// secrets.
+    /// Replaces what must not be shown of the texts of this setting: the webhook secret, and the
+    /// user information and the query of URLs, which may be secrets.
     pub fn without_secrets(&self, mut texts: Vec<String>) -> Vec<String> {
         for text in &mut texts {
             if self.name == WEBHOOK_SECRET.name {
@@ -191,7 +192,7 @@ pub const NAMES: [&Name; 20] = [
     &ALLOW_HTTP,
 ];
 
-/// A setting that is any text.
+/// A setting that accepts any text.
 const fn text(name: &'static str, what: &'static str) -> Name {
     Name {
         name,
@@ -205,7 +206,7 @@ const fn text(name: &'static str, what: &'static str) -> Name {
     }
 }
 
-/// A setting that is not in `config.toml`.
+/// A setting that must not be in `config.toml`.
 const fn elsewhere(name: &'static str, what: &'static str) -> Name {
     Name { is_in_file: false, ..text(name, what) }
 }
@@ -243,7 +244,7 @@ fn check_price(text: &str) -> Result<(), String> {
     price(text).map(drop)
 }
 
-/// The operation and the price of `MODEL=PRICE`.
+/// Splits `MODEL=PRICE` into the name of the operation and the price.
 pub fn price(text: &str) -> Result<(&'static str, Price), String> {
     let (model, price) = text.split_once('=').ok_or("give MODEL=PRICE")?;
     let known = models::find(model.trim());

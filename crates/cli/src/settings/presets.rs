@@ -1,5 +1,5 @@
-//! Presets: the model, the fields and the prompt of pictures that belong together, as
-//! `[preset.NAME]` in `config.toml`.
+//! Presets: the model, the fields and the prompt that several pictures have in common. They are in
+//! `[preset.NAME]` of `config.toml`.
 
 use std::{collections::BTreeSet, ops::Range};
 
@@ -16,7 +16,7 @@ use imagekiln::{FieldKind, Location, Operation, Request, text::hint};
 
 pub const PRESETS: &str = "preset";
 
-/// The member with the model. The others are fields.
+/// The member with the model. Except for the prompt, all other members are fields.
 const MODEL: &str = "model";
 
 #[derive(Debug, Clone, PartialEq)]
@@ -56,7 +56,8 @@ impl Preset {
             }
             request = request.field(name, value.clone());
         }
-        // A preset does not have all required fields.
+        // A preset need not have all required fields, so only violations of fields that it sets
+        // count.
         let violations = request.validate().err();
         let violations = violations.iter().flat_map(|error| error.violations());
         let is_set = |location: &Location| {
@@ -68,7 +69,7 @@ impl Preset {
         }
     }
 
-    /// Reads the table of a preset.
+    /// Reads the table of a preset in `config.toml`.
     pub fn of_table(name: &str, value: &DeValue<'_>) -> Result<Self, String> {
         if !is_profile(name) {
             return Err(format!("invalid name of a preset: {PROFILE_RULE}"));
@@ -95,7 +96,7 @@ impl Preset {
         Self::new(members.collect::<Result<_, _>>()?)
     }
 
-    /// The text of the preset in `config.toml`. Strings of JSON are TOML, too.
+    /// The text of the preset in `config.toml`. JSON strings are also valid TOML.
     pub fn text(&self, name: &str) -> String {
         let model = (MODEL.to_owned(), self.model.name.into());
         let prompt = self.prompt.iter().map(|text| (PROMPT.to_owned(), text.as_str().into()));
@@ -104,7 +105,8 @@ impl Preset {
         format!("[{PRESETS}.{name}]\n{}", lines.collect::<String>())
     }
 
-    /// The prompt of a picture: `given` in place of `{prompt}`, and the other parts in theirs.
+    /// Returns the prompt of a picture: the preset's prompt, with `given` in place of `{prompt}`,
+    /// and with each named text in place of the part with its name.
     pub fn fill(&self, given: Option<&str>, named: &[(&str, &str)]) -> Result<String, Failure> {
         let refused = |problem: String, advice: &str| {
             Failure::usage(problem).advise(format!("nothing was sent; {advice}"))
@@ -149,7 +151,7 @@ impl Settings {
         })
     }
 
-    /// The model of commands without `--model`, if they use this preset.
+    /// The model of commands without `--model` that use this preset, or no preset.
     pub fn model_with(&self, preset: Option<&str>) -> Option<&'static Operation> {
         let preset = preset.and_then(|preset| self.preset(preset).ok());
         preset.map(|preset| preset.model).or_else(|| self.model())
@@ -174,7 +176,7 @@ impl<'a> Part<'a> {
     }
 }
 
-/// The parts of a prompt. `{{` and `}}` are braces.
+/// Splits the prompt of a preset into its parts. `{{` and `}}` stand for braces.
 fn parts(template: &str) -> Result<Vec<Part<'_>>, String> {
     let (mut parts, mut rest) = (Vec::new(), template);
     while let Some(at) = rest.find(['{', '}']) {
@@ -199,7 +201,8 @@ fn parts(template: &str) -> Result<Vec<Part<'_>>, String> {
     Ok(parts)
 }
 
-/// The lines of a table: from the one with its name to the one in which its last value ends.
+/// The positions of the lines of a table, from the line with its name to the line in which its last
+/// value ends.
 pub fn lines(text: &str, table: Range<usize>) -> Range<usize> {
     let start = text[..table.start].rfind('\n').map_or(0, |newline| newline + 1);
     let end = text[table.end..].find('\n').map_or(text.len(), |newline| table.end + newline + 1);

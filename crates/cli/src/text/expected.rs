@@ -1,10 +1,10 @@
-//! Expected costs of submissions whose cost is not known.
+//! The costs that are expected for submissions whose cost is not known.
 
 use imagekiln::text::{Credits, counted};
 
 /// The sum of the expected costs of several submissions.
 pub struct Expected {
-    /// In credits. `None` if there are submissions, and no expected cost is known.
+    /// The sum in credits. `None` if there are submissions, but no expected cost of any is known.
     pub credits: Option<f64>,
     /// The number of submissions without an expected cost.
     pub without_price: usize,
@@ -23,7 +23,8 @@ impl Expected {
         Self { credits: is_known.then_some(credits), without_price }
     }
 
-    /// For example `6.00 credits, and 1 job of unknown price`. `what` is what is counted.
+    /// For example `6.00 credits, and 1 job of unknown price`. `what` is the noun for what is
+    /// counted.
     pub fn text(&self, what: &str) -> String {
         let credits =
             self.credits.map_or("unknown".to_owned(), |sum| format!("{:.2} credits", Credits(sum)));

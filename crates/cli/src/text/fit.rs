@@ -1,19 +1,21 @@
-//! Breaks lines between words, for a terminal of some width, and fits the help of the parser to it.
+//! Breaks lines between words to fit the width of a terminal, and adapts the help of the parser.
 
 use clap::{Arg, Command};
 use console::{measure_text_width, strip_ansi_codes, truncate_str};
 
-/// Descriptions in `-h` that are longer than this end after a clause. `--help` has all of them.
+/// The maximum length of a description in `-h`. A longer one is cut at the end of a clause.
+/// `--help` shows the whole description.
 const LONGEST: usize = 48;
 
-/// The indent of a description that is below its option.
+/// The indent of a description that starts on the line below its option.
 const BELOW: usize = 10;
 
-/// Ends all colours.
+/// The escape sequence that ends all colours.
 const RESET: &str = "\u{1b}[0m";
 
-/// Prepares the help of a command and of its subcommands: the parser breaks no lines, which it does
-/// without an indent, and `-h` is brief.
+/// Prepares the help of a command and of its subcommands. Keeps the parser from breaking lines,
+/// because it does not indent the rest of a line; [`coloured`] breaks them instead. Shortens the
+/// descriptions in `-h`.
 pub fn fitting(command: Command) -> Command {
     let command = command.term_width(0).mut_args(with_brief_help);
     command.mut_subcommands(fitting)
@@ -28,12 +30,12 @@ fn with_brief_help(arg: Arg) -> Arg {
     arg.help(short.to_owned()).long_help(help)
 }
 
-/// The first clauses of a description.
+/// The first clauses of a description, as many as fit.
 pub fn brief(text: &str) -> &str {
     if text.len() <= LONGEST {
         return text;
     }
-    // What is in brackets, such as a default, says least.
+    // Leave out a part in brackets first, such as the default, which matters least.
     let text = text.split(" [").next().unwrap_or_default();
     if text.len() <= LONGEST {
         return text;
@@ -45,8 +47,8 @@ pub fn brief(text: &str) -> &str {
     fitting.and_then(|end| text.get(..*end)).unwrap_or(text)
 }
 
-/// Help, or an error of the parser, for a terminal of this width. The colours of each line end with
-/// it.
+/// Breaks the lines of help or of an error of the parser, for a terminal of this width. Colours end
+/// with each line, and begin again on the next one.
 pub fn coloured(text: &str, width: usize) -> String {
     let mut colours = String::new();
     let text = wrapped(text, Some(width));
@@ -60,11 +62,12 @@ pub fn coloured(text: &str, width: usize) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Breaks the lines of a text. What continues a line is indented like the text in its last column.
+/// Breaks the lines of a text. The rest of a broken line is indented like the text in its last
+/// column.
 pub fn wrapped(text: &str, width: Option<usize>) -> String {
     let Some(width) = width else { return text.to_owned() };
     let lines = text.split('\n').map(|line| {
-        // Commands are copied, and a line break would end them.
+        // People copy commands, so do not break a command into two lines.
         if measure_text_width(line) <= width || line.starts_with("  kiln ") {
             return line.to_owned();
         }
@@ -83,8 +86,9 @@ pub fn wrapped(text: &str, width: Option<usize>) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// The width of what stands before the text of a line: spaces, dashes, a label, or other columns.
-/// And the indent of what continues it, which is less below columns that leave too little room.
+/// Returns the width of the part before the text of a line (spaces, dashes, a label, or other
+/// columns), and the indent for the rest of the line. The indent is smaller if the columns leave
+/// too little room for text.
 fn indents(line: &str, width: usize) -> (usize, usize) {
     let text = line.trim_start_matches([' ', '-']);
     let start = line.len() - text.len();
@@ -100,7 +104,7 @@ fn indents(line: &str, width: usize) -> (usize, usize) {
     }
 }
 
-/// Lines of at most this width.
+/// Breaks a text into lines of at most this width.
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut is_broken = false;
@@ -125,11 +129,11 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// Moves the last word of a line to the next one, on which a word is alone.
+/// If the last line is a single word, moves the last word of the line before it to the last line.
 fn join_alone(before: &mut String, last: &mut String, width: usize) {
     let Some((rest, moved)) = before.rsplit_once(' ') else { return };
     let joined = format!("{moved} {last}");
-    // The end of a command in quotes stays with its beginning.
+    // Do not separate the end of a quoted command from its beginning.
     let is_whole = moved.matches(['`', '\'']).count() % 2 == 0;
     let fits = is_whole && measure_text_width(&joined) <= width;
     if fits && rest.contains(' ') && !last.contains(' ') {
@@ -138,7 +142,7 @@ fn join_alone(before: &mut String, last: &mut String, width: usize) {
     }
 }
 
-/// The words of a text. A command in quotes is one word if it fits.
+/// Splits a text into words. A quoted command counts as one word if it fits on a line.
 fn words(text: &str, width: usize) -> Vec<&str> {
     let (mut words, mut start, mut quote) = (Vec::new(), 0, None);
     for (at, c) in text.char_indices() {
@@ -159,7 +163,7 @@ fn words(text: &str, width: usize) -> Vec<&str> {
     parts.collect::<Vec<_>>().concat()
 }
 
-/// The parts of a word that does not fit, which end after punctuation if possible.
+/// Splits a word that does not fit on a line, after punctuation if possible.
 fn broken(mut word: &str, width: usize) -> Vec<String> {
     let mut parts = Vec::new();
     loop {

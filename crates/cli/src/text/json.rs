@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use imagekiln::text::is_printable;
 
-/// Adds members to an object. Members that it has are replaced.
+/// Adds members to an object. They replace members of the same name.
 pub fn with<const N: usize>(mut object: Value, members: [(&str, Value); N]) -> Value {
     if let Value::Object(known) = &mut object {
         known.extend(members.map(|(name, value)| (name.to_owned(), value)));
@@ -14,8 +14,8 @@ pub fn with<const N: usize>(mut object: Value, members: [(&str, Value); N]) -> V
     object
 }
 
-/// Complete JSON on one line, with the characters escaped that
-/// [`one_line`](super::sanitize::one_line) replaces.
+/// Formats JSON on one line. Unlike [`one_line`](super::sanitize::one_line), shortens nothing, and
+/// escapes the characters that `one_line` replaces.
 pub fn json_line(value: &Value) -> String {
     let json = value.to_string();
     let mut line = String::with_capacity(json.len());

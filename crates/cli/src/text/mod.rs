@@ -1,4 +1,4 @@
-//! Text: made safe to print, arranged in tables, and read as values.
+//! Text: making it safe to print, arranging it in tables, and reading values from it.
 
 pub mod expected;
 pub mod fit;

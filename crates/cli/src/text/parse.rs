@@ -1,4 +1,4 @@
-//! Reads values that flags, settings and job files share: credits, prices, sizes and seeds.
+//! Reads values that can be in flags, settings and job files: credits, prices, sizes and seeds.
 
 use imagekiln_label::Price;
 

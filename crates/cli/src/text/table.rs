@@ -1,4 +1,4 @@
-//! Tables for people. They fit the terminal; without a terminal, nothing is cut.
+//! Tables for people. They fit the width of the terminal; without a terminal, no text is cut.
 
 use console::{measure_text_width, truncate_str};
 
@@ -6,11 +6,12 @@ use super::fit::wrap;
 
 const GAP: usize = 2;
 
-/// Columns are left out before a column with long texts becomes narrower than this.
+/// The minimum width of a column with long texts. If the terminal is too narrow for it,
+/// optional columns are left out.
 const LEAST: usize = 10;
 
-/// Rows of cells. The cells of a column have the same width on the screen, on which some characters
-/// take two columns.
+/// Rows of cells. All cells of a column are padded to the same width on the screen, on which some
+/// characters take two columns.
 pub struct Table<const N: usize> {
     rows: Vec<[String; N]>,
     long: &'static [usize],
@@ -43,37 +44,38 @@ impl<const N: usize> Table<N> {
         Self::new([heading.map(str::to_owned)].into_iter().chain(rows))
     }
 
-    /// The columns with long texts, which a narrow terminal cuts.
+    /// Sets the columns with long texts, which are cut if the terminal is narrow.
     pub fn long(self, long: &'static [usize]) -> Self {
         Self { long, ..self }
     }
 
-    /// Like [`long`](Self::long), but the texts continue on the next lines.
+    /// Like [`long`](Self::long), but the texts continue on further lines instead.
     pub fn wrapped(self, long: &'static [usize]) -> Self {
         Self { long, wraps: true, ..self }
     }
 
-    /// The columns that a narrow terminal leaves out, the first one first.
+    /// Sets the columns that are left out if the terminal is narrow, the first one first.
     pub fn optional(self, optional: &'static [usize]) -> Self {
         Self { optional, ..self }
     }
 
-    /// The columns that are aligned to the right.
+    /// Sets the columns that are aligned to the right.
     pub fn numbers(self, numbers: &'static [usize]) -> Self {
         Self { numbers, ..self }
     }
 
-    /// The columns with paths, whose ends say most, so that their beginnings are cut.
+    /// Sets the columns with paths. If a path is too long, its beginning is cut, because its end
+    /// says more.
     pub fn paths(self, paths: &'static [usize]) -> Self {
         Self { paths, ..self }
     }
 
-    /// Leaves out the columns that have only a heading.
+    /// Leaves out columns that have nothing below their heading.
     pub fn without_empty(self) -> Self {
         Self { omits_empty: true, ..self }
     }
 
-    /// Each line starts with two spaces.
+    /// Indents each line by two spaces.
     pub fn indented(self) -> Self {
         Self { indent: 2, ..self }
     }
@@ -84,7 +86,7 @@ impl<const N: usize> Table<N> {
         self.rows.iter().map(|row| self.row(row, &widths)).collect::<Vec<_>>().join("\n")
     }
 
-    /// The width of each column. `None` if it is left out.
+    /// The width of each column. `None` if the column is left out.
     fn widths(&self, limit: usize) -> [Option<usize>; N] {
         let widest = |column| {
             let cells = self.rows.iter().filter_map(|row| row.get(column));
@@ -148,7 +150,7 @@ impl<const N: usize> Table<N> {
     }
 }
 
-/// The end of a text that is wider than this, after an ellipsis.
+/// Returns the end of a text after an ellipsis, if the text is wider than `width`.
 fn end_of(text: &str, width: usize) -> String {
     if measure_text_width(text) <= width {
         return text.to_owned();

@@ -4,11 +4,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use jiff::{Span, SpanRelativeTo, Timestamp, Unit, ZonedDateTime, civil::Date, tz::TimeZone};
 
-/// A duration, such as `90` (seconds), `0.5`, `90s`, `2m`, `1h30m` or `30d`.
+/// Reads a duration, such as `90` (seconds), `0.5`, `90s`, `2m`, `1h30m` or `30d`.
 pub fn duration(text: &str) -> Result<Duration, String> {
     let seconds = || {
         let span: Span = text.parse().ok()?;
-        // A day of the time zone may have 23 hours.
+        // A day always counts as 24 hours, although a day in the local time zone may have 23.
         span.total((Unit::Second, SpanRelativeTo::days_are_24_hours())).ok()
     };
     let seconds = text.parse().ok().or_else(seconds);
@@ -16,7 +16,7 @@ pub fn duration(text: &str) -> Result<Duration, String> {
     duration.ok_or_else(|| "give a duration such as 90, 90s, 2m, 1h30m or 30d".to_owned())
 }
 
-/// The duration of a command, which may not be 0.
+/// Reads the time limit of a command, which may not be 0.
 pub fn deadline(text: &str) -> Result<Duration, String> {
     match duration(text)? {
         Duration::ZERO => Err("nothing was sent; give a duration of more than 0".to_owned()),
@@ -24,10 +24,10 @@ pub fn deadline(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// A time: so long ago, such as `2h`, the start of a day, such as `2026-11-20`, or a time in
-/// RFC 3339, such as `2026-11-20T08:15:09Z`.
+/// Reads a time: a duration before now, such as `2h`; the start of a day, such as `2026-11-20`; or
+/// a time in RFC 3339, such as `2026-11-20T08:15:09Z`.
 pub fn when(text: &str) -> Result<SystemTime, String> {
-    // `parse` would leave out the time of a day.
+    // `parse` would also accept a day with a time, and ignore the time.
     let date = Date::strptime("%Y-%m-%d", text).ok();
     let day = || Some(date?.to_zoned_datetime(TimeZone::system()).ok()?.timestamp());
     let moment = || text.parse::<Timestamp>().ok();
@@ -45,24 +45,24 @@ pub fn rfc3339(at: SystemTime) -> String {
     timestamp(at).strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
-/// Seconds since the Unix epoch.
+/// Converts a time to seconds since the Unix epoch.
 pub fn seconds(at: SystemTime) -> u64 {
     timestamp(at).as_second().try_into().unwrap_or_default()
 }
 
-/// The time of a number of seconds since the Unix epoch.
+/// Converts seconds since the Unix epoch to a time.
 pub fn at(seconds: u64) -> SystemTime {
-    // A file may contain any number.
+    // The seconds may come from a file, which can contain any number.
     let at = i64::try_from(seconds).ok().and_then(|at| Timestamp::from_second(at).ok());
     at.and_then(|at| at.try_into().ok()).unwrap_or(UNIX_EPOCH)
 }
 
-/// The time of this machine.
+/// The current time, by the clock of this machine.
 pub fn now() -> SystemTime {
     Timestamp::now().try_into().unwrap_or(UNIX_EPOCH)
 }
 
-/// The clock that shows times to people.
+/// Formats times for people.
 #[derive(Clone)]
 pub struct Clock {
     now: ZonedDateTime,
@@ -70,7 +70,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// The time zone of this machine. What happened in the last hour is shown by its age.
+    /// Uses the time zone of this machine, and shows times within the last hour by their age.
     pub fn local() -> Self {
         Self { now: ZonedDateTime::now(), is_relative: true }
     }

@@ -1,4 +1,4 @@
-//! Credits and megapixels, both in integer hundredths, so that sums are exact.
+//! Credits and megapixels. Both are integers in hundredths, so that sums are exact.
 
 use std::{collections::BTreeMap, fmt, iter::Sum, ops::Add};
 
@@ -14,12 +14,12 @@ impl Credits {
     /// No credits.
     pub const ZERO: Self = Self(0);
 
-    /// An amount in hundredths of a credit.
+    /// Creates an amount from hundredths of a credit.
     pub const fn from_hundredths(hundredths: u64) -> Self {
         Self(hundredths)
     }
 
-    /// The amount in hundredths of a credit.
+    /// Returns the amount in hundredths of a credit.
     pub const fn hundredths(self) -> u64 {
         self.0
     }
@@ -56,7 +56,7 @@ impl<'de> Deserialize<'de> for Credits {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let credits = f64::deserialize(deserializer)?;
         let hundredths = (credits * 100.0).round();
-        // Up to this limit, every hundredth has its own nearest `f64`.
+        // Up to this limit, no two amounts in hundredths have the same nearest `f64`.
         if hundredths / 100.0 == credits && (0.0..=9e14).contains(&hundredths) {
             Ok(Self(hundredths as u64))
         } else {
@@ -73,7 +73,7 @@ impl<'de> Deserialize<'de> for Credits {
 pub(crate) struct Megapixels(Credits);
 
 impl Megapixels {
-    /// `megapixel` is the number of pixels in one.
+    /// Converts a number of pixels. `megapixel` is the number of pixels in one megapixel.
     pub(crate) fn of_pixels(pixels: u64, megapixel: u64) -> Self {
         let megapixel = u128::from(megapixel.max(1));
         let hundredths = (u128::from(pixels) * 100 + megapixel / 2) / megapixel;
@@ -84,35 +84,39 @@ impl Megapixels {
         self.0.0 as f64 / 100.0
     }
 
-    /// The cost of this area at a price per megapixel.
+    /// Returns the cost of this area at a price per megapixel.
     fn at(self, price: Credits) -> Credits {
         let hundredths = (u128::from(price.0) * u128::from(self.0.0)).div_ceil(100);
         Credits(u64::try_from(hundredths).unwrap_or(u64::MAX))
     }
 }
 
-/// What submissions cost: a price for all operations, and exceptions for some.
+/// The prices of submissions: one price for all operations, and exceptions for some of them.
 ///
-/// In TOML: `[prices]` with `submission = 3`, and `[prices.of."gen-2-pro"]` with the exceptions.
+/// In TOML, this is the table `[prices]` with `submission = 3`, and tables such as
+/// `[prices.of."gen-2-pro"]` with the exceptions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "PriceTable")]
 pub struct Prices {
-    /// The price of every operation without an exception.
+    /// The price of every operation that is not an exception.
     pub each: Price,
-    /// Prices of single operations: names such as `gen-2-pro`, as in the contract but without
-    /// `/v1/`, or prefixes such as `gen-2-*`, of which the longest match applies. Default: none.
+    /// The prices of single operations. The keys are names such as `gen-2-pro`, as in the contract
+    /// but without `/v1/`, or prefixes such as `gen-2-*`, of which the longest match applies.
+    /// Default: none.
     pub of: BTreeMap<String, Price>,
 }
 
-/// The price of a submission: an amount per task, and amounts per input and output megapixel.
+/// The price of a submission: an amount for the submission itself, and amounts for each megapixel
+/// of its input and output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Price {
-    /// Charged for every accepted submission. Default: 3 credits.
+    /// The amount for every accepted submission. Default: 3 credits.
     pub submission: Credits,
-    /// Also charged for each megapixel of the request's images, in proportion and rounded up to the
-    /// hundredth of a credit. Default: none.
+    /// The additional amount for each megapixel of the request's images, in proportion to the area
+    /// and rounded up to the hundredth of a credit. Default: none.
     pub input_megapixel: Credits,
-    /// The same for each output megapixel. Default: 1 credit.
+    /// The additional amount for each megapixel of the picture, in proportion to the area and
+    /// rounded up to the hundredth of a credit. Default: 1 credit.
     pub output_megapixel: Credits,
 }
 
@@ -138,7 +142,8 @@ impl Prices {
     }
 }
 
-/// Prices as they are written: an exception lists only what differs, and has no exceptions.
+/// Prices as a configuration contains them. An exception lists only the amounts that differ, and
+/// has no exceptions itself.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct PriceTable {

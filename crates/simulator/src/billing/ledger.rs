@@ -1,4 +1,4 @@
-//! Movements of credits between accounts. The sum of all balances is always zero.
+//! The ledger: movements of credits between accounts. The sum of all balances is always zero.
 
 use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
@@ -8,18 +8,20 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use super::credits::Credits;
 use crate::values::log::NumberedLog;
 
-/// The maximum number of entries to keep. Dropping the oldest does not change the balances.
+/// The maximum number of entries to keep. Above it, the oldest are dropped, which does not change
+/// the balances.
 const MAX_KEPT: usize = 10_000;
 
 /// An account of the ledger.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Account {
-    /// The source of credits that are bought or given; its balance is minus what was issued.
+    /// The source of credits that organizations buy or get. Its balance is minus the sum of these
+    /// credits.
     Issued,
-    /// The destination of charged credits.
+    /// The destination of the credits that submissions cost.
     Charged,
-    /// An organization's account, by its id.
+    /// The account of the organization with this id.
     Organization(Arc<str>),
 }
 
@@ -59,13 +61,13 @@ impl<'de> Deserialize<'de> for Account {
 pub struct LedgerEntry {
     /// The number of the entry, counted from 1.
     pub number: u64,
-    /// Seconds since 1970-01-01 00:00 UTC, on the simulator's clock.
+    /// The time of the movement: seconds since 1970-01-01 00:00 UTC, on the simulator's clock.
     pub unix_seconds: u64,
-    /// The account that the credits left.
+    /// The account from which the credits were taken.
     pub from: Account,
-    /// The account that received them.
+    /// The account to which the credits were added.
     pub to: Account,
-    /// The amount.
+    /// The number of credits.
     pub amount: Credits,
     /// For a charge, the id of the project.
     pub project: Option<Arc<str>>,
@@ -77,7 +79,7 @@ pub struct LedgerEntry {
 #[derive(Debug)]
 pub(crate) struct InsufficientBalance;
 
-/// The project and task of a charge.
+/// The project and the task for which credits are charged.
 pub(crate) struct Purpose {
     pub(crate) project: Arc<str>,
     pub(crate) task: String,
@@ -86,7 +88,7 @@ pub(crate) struct Purpose {
 #[derive(Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Ledger {
-    /// Only that of [`Account::Issued`] is negative.
+    /// The balances. Only the balance of [`Account::Issued`] can be negative.
     balances: BTreeMap<Account, Balance>,
     entries: NumberedLog<LedgerEntry>,
 }
@@ -97,8 +99,8 @@ pub(crate) struct Ledger {
 struct Balance(#[serde(with = "integer")] i128);
 
 impl Ledger {
-    /// Moves credits. Fails and moves nothing if the balance of an account other than
-    /// [`Account::Issued`] is too low.
+    /// Moves credits from one account to another. If the balance of `from` is too low, fails and
+    /// moves nothing. [`Account::Issued`] has no limit.
     pub(crate) fn transfer(
         &mut self,
         unix: Duration,
@@ -126,17 +128,17 @@ impl Ledger {
         Ok(())
     }
 
-    /// The balance of an account other than [`Account::Issued`].
+    /// Returns the balance of an account other than [`Account::Issued`].
     pub(crate) fn balance(&self, account: &Account) -> Credits {
         Credits::from_hundredths(u64::try_from(self.hundredths(account)).unwrap_or(u64::MAX))
     }
 
-    /// All accounts with their balances in hundredths of a credit, which add up to zero.
+    /// Yields all accounts with their balances in hundredths of a credit, which add up to zero.
     pub(crate) fn balances(&self) -> impl Iterator<Item = (&Account, i128)> {
         self.balances.iter().map(|(account, Balance(hundredths))| (account, *hundredths))
     }
 
-    /// The entries, newest first.
+    /// Yields the entries, newest first.
     pub(crate) fn newest(&self) -> impl Iterator<Item = &LedgerEntry> {
         self.entries.newest()
     }
@@ -145,8 +147,8 @@ impl Ledger {
         self.balances.get(account).map_or(0, |Balance(hundredths)| *hundredths)
     }
 
-    /// Checks a ledger that was read from a document. `exists` tells whether there is an
-    /// organization.
+    /// Checks a ledger that was read from a snapshot. `exists` returns whether there is an
+    /// organization with this id.
     pub(crate) fn check(&self, exists: impl Fn(&str) -> bool) -> Result<(), &'static str> {
         let is_known = |account: &Account| match account {
             Account::Issued | Account::Charged => true,

@@ -1,4 +1,5 @@
-//! What submissions cost, and who pays: credits and prices, the ledger, and the accounts.
+//! Billing: what submissions cost, and who pays. Contains credits and prices, the ledger, and the
+//! accounts.
 
 pub(crate) mod accounts;
 pub(crate) mod credits;

@@ -1,4 +1,4 @@
-//! Checks the settings before the start.
+//! Checks the settings before the simulator starts.
 
 use url::Url;
 
@@ -8,7 +8,7 @@ use crate::{
     tasks::outcome::Outcome, values::secret::Secret,
 };
 
-/// A setting, whether it is valid, and what it must be.
+/// The name of a setting, whether its value is valid, and the rule for its value.
 type Check = (&'static str, fn(&Config) -> bool, &'static str);
 
 const CHECKS: [Check; 22] = [
@@ -104,7 +104,7 @@ const CHECKS: [Check; 22] = [
 
 const BASE_URL: &str = "must be an http or https URL without a query, a user or a password";
 
-/// Whether it can stand in a header, a cookie and a URL as it is.
+/// Whether the token needs no encoding in a header, a cookie and a URL, and is long enough.
 fn is_token(token: &Secret<String>) -> bool {
     let is_safe = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
     token.expose().len() >= 16 && token.expose().bytes().all(is_safe)
@@ -132,7 +132,7 @@ fn is_model_prefix(prefix: &str) -> bool {
 }
 
 impl Config {
-    /// Rejects invalid settings.
+    /// Fails if a setting is invalid.
     pub(crate) fn check(&self) -> Result<(), StartError> {
         for address in [self.listen, self.regional_listen].into_iter().flatten() {
             if !self.allow_remote && !address.ip().is_loopback() {
@@ -145,7 +145,7 @@ impl Config {
         }
     }
 
-    /// Rejects a setting for an operation that does not exist.
+    /// Fails if a setting names an operation that does not exist.
     pub(crate) fn check_operations(&self, contract: &Contract) -> Result<(), StartError> {
         let tables = [
             ("ready_after_of", self.ready_after_of.keys().collect::<Vec<_>>()),

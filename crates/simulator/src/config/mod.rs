@@ -18,7 +18,8 @@ use crate::{
     webhooks::WebhookSettings,
 };
 
-/// The settings of a simulator. Set what matters and take the rest from [`Config::default`]:
+/// The settings of a simulator. Set the ones that matter, and take the others from
+/// [`Config::default`]:
 ///
 /// ```
 /// use imagekiln_simulator::Config;
@@ -28,7 +29,7 @@ use crate::{
 /// # assert_eq!(config.model_prefix, "gen");
 /// ```
 ///
-/// A TOML file has the same settings under the same names, with times in seconds and credits as
+/// A TOML file has the same settings with the same names. Times are in seconds, and credits are
 /// decimal numbers:
 ///
 /// ```
@@ -43,118 +44,123 @@ pub struct Config {
     /// listens on the same port of `[::1]` if the machine has IPv6, so that `localhost` works.
     /// Default: none, which is a free port of 127.0.0.1; `kiln simulate` takes port 8314.
     pub listen: Option<SocketAddr>,
-    /// The address to listen on for regional models; it must differ from `listen` unless the port
+    /// The address to listen on for regional models. It must differ from `listen` unless the port
     /// is 0. Default: none, which is a free port of 127.0.0.1; `kiln simulate` takes port 8315.
     pub regional_listen: Option<SocketAddr>,
-    /// The address of the control interface and its page, which must be loopback even with
-    /// `allow_remote`, unless there is a `control_token`. It must differ from the other two unless
-    /// the port is 0. Default: none, which is a free port of 127.0.0.1; `kiln simulate` takes port
-    /// 8316.
+    /// The address of the control interface and its page. It must be a loopback address, even with
+    /// `allow_remote`, unless `control_token` is set. It must differ from the other two addresses
+    /// unless the port is 0. Default: none, which is a free port of 127.0.0.1; `kiln simulate`
+    /// takes port 8316.
     pub control_listen: Option<SocketAddr>,
-    /// The token that the control interface requires: `authorization: Bearer TOKEN`, or once
-    /// `?token=TOKEN` in the URL of the page. With a token, `control_listen` may be any address. It
-    /// consists of at least 16 letters, digits, `-`, `_`, `.` and `~`. Default: none, which lets
-    /// every program of this machine in.
+    /// The token that the control interface requires. Programs send it in the header
+    /// `authorization: Bearer TOKEN`; in a browser, open the page once with `?token=TOKEN`. With a
+    /// token, `control_listen` may be any address. The token consists of at least 16 letters,
+    /// digits, `-`, `_`, `.` and `~`. Default: none, so that every program on this machine has
+    /// access.
     pub control_token: Option<Secret<String>>,
     /// The origins of web pages that may call the service, such as `http://localhost:3000`, or `*`
     /// for all. Default: none.
     pub cors_origins: Vec<String>,
-    /// The files with which the service is served over TLS, so that its URLs start with `https://`.
-    /// The control interface stays without TLS. Default: none.
+    /// The files for serving the service over TLS, so that its URLs start with `https://`. The
+    /// control interface does not use TLS. Default: none.
     pub tls: Option<TlsFiles>,
-    /// The base URL at which clients reach the simulator, for example behind a proxy that ends TLS.
-    /// Polling and delivery URLs start with it. Default: none, which takes the host that the client
-    /// named in its request.
+    /// The base URL at which clients reach the simulator, for example through a proxy that ends
+    /// TLS. Polling and delivery URLs start with it. Default: none, which takes the host that the
+    /// client named in its request.
     pub public_url: Option<String>,
-    /// The same for the regional base URL. Default: none.
+    /// The base URL at which clients reach the simulator for regional models, like `public_url`.
+    /// Default: none.
     pub regional_public_url: Option<String>,
     /// Whether `listen` and `regional_listen` may be reachable from other machines. Default:
     /// `false`, which accepts only loopback addresses.
     pub allow_remote: bool,
     /// Legacy keys, which belong to the project Default of the organization Default. There must be
-    /// at least one, and each consists of visible ASCII characters. The first is
-    /// [`Simulator::api_key`](crate::Simulator::api_key). Default: `imagekiln-simulator-key`.
+    /// at least one key, and each key consists of visible ASCII characters.
+    /// [`Simulator::api_key`](crate::Simulator::api_key) returns the first one. Default:
+    /// `imagekiln-simulator-key`.
     pub api_keys: Vec<Secret<String>>,
-    /// The organizations, with their credits, members, projects and keys. If none is named Default,
-    /// one with a project Default is added; it has a million credits and a shared finetune,
-    /// `fox-style`. Default: none.
+    /// The organizations, with their credits, members, projects and keys. If none of them is named
+    /// Default, the simulator adds an organization Default with a project Default, a million
+    /// credits, and a shared finetune, `fox-style`. Default: none.
     pub organizations: Vec<Organization>,
-    /// The prefix of model names, instead of `gen`: with `xyz`, the service has `/v1/xyz-2-pro`
-    /// instead of `/v1/gen-2-pro`. It consists of letters, digits, `_` and `.`, and starts with a
-    /// letter or digit. Default: `gen`.
+    /// The prefix of model names, in place of `gen`. With `xyz`, the service has `/v1/xyz-2-pro`
+    /// instead of `/v1/gen-2-pro`. The prefix consists of letters, digits, `_` and `.`, and starts
+    /// with a letter or digit. Default: `gen`.
     pub model_prefix: String,
-    /// Whether requests must have the fields that the interface describes as needed, even where it
-    /// does not show which are required, whether fields that an operation does not have are
-    /// rejected, and whether each base URL has only the operations that the contract names for it.
-    /// Default: `false`, which accepts what the contract allows at both base URLs and ignores
-    /// other fields.
+    /// Whether the simulator is strict. Then requests must have the fields that the interface
+    /// describes as needed, even if the contract does not mark them as required; fields that an
+    /// operation does not have are rejected; and each base URL has only the operations that the
+    /// contract names for it. Default: `false`, which accepts what the contract allows, at both
+    /// base URLs, and ignores other fields.
     pub strict: bool,
     /// The time from a task's acceptance to its final status, on the simulator's clock. Default: 1
     /// second.
     #[serde(deserialize_with = "seconds::one")]
     pub ready_after: Duration,
-    /// `ready_after` for single operations: names such as `gen-2-pro`, as in the contract but
-    /// without `/v1/`, or prefixes such as `gen-2-*`, of which the longest match applies. Default:
-    /// none.
+    /// `ready_after` for single operations. The keys are names such as `gen-2-pro`, as in the
+    /// contract but without `/v1/`, or prefixes such as `gen-2-*`, of which the longest match
+    /// applies. Default: none.
     #[serde(deserialize_with = "seconds::table")]
     pub ready_after_of: BTreeMap<String, Duration>,
-    /// How much the durations of tasks vary: each is `ready_after` or that of `ready_after_of`
-    /// times a random factor from `1 - ready_after_spread` to `1 + ready_after_spread`. All factors
-    /// are equally likely, and `seed` makes them repeatable. From 0 to less than 1. Default: 0.
+    /// How much the durations of tasks vary. The duration of each task is `ready_after`, or its
+    /// value in `ready_after_of`, times a random factor from `1 - ready_after_spread` to `1 +
+    /// ready_after_spread`. All factors are equally likely, and `seed` makes them repeatable. From
+    /// 0 to less than 1. Default: 0.
     pub ready_after_spread: f64,
-    /// Whether a task can be polled at both base URLs. Default: `false`, which makes it known only
-    /// at the one that accepted it.
+    /// Whether a task can be polled at both base URLs. Default: `false`, so that polls find a task
+    /// only at the base URL that accepted it.
     pub regions_share_tasks: bool,
     /// The status code of a poll whose status is `Task not found`: 200 or 404. Default: 200.
     pub not_found_status: u16,
-    /// The number of pixels in a megapixel, in prices, responses and limits: 1048576 (2^20) or
-    /// 1000000. Default: 1048576, the more permissive one.
+    /// The number of pixels in a megapixel, for prices, responses and limits: 1048576 (2^20) or
+    /// 1000000. Default: 1048576, which is more permissive.
     pub pixels_per_megapixel: u64,
-    /// The format of a picture whose request has no `output_format`, instead of the contract's
-    /// default, by operation as in `ready_after_of`. Default: none.
+    /// The format of pictures whose request has no `output_format`, in place of the contract's
+    /// default. The keys are operations, as in `ready_after_of`. Default: none.
     pub output_format_of: BTreeMap<String, OutputFormat>,
-    /// The statuses of a task in progress, in order; each lasts an equal part of `ready_after`.
-    /// There must be at least one. The contract lists none. Default: `Pending`, the only one that
-    /// published clients know; some of them fail on others.
+    /// The statuses of a task in progress, in their order. Each of them lasts an equal part of the
+    /// task's duration. There must be at least one. The contract does not list these statuses.
+    /// Default: `Pending`, the only one that published clients know; some clients fail on others.
     pub in_progress: Vec<String>,
-    /// The maximum number of tasks in progress of a project that sets no maximum itself. Further
+    /// The maximum number of tasks in progress for a project that sets no maximum itself. Further
     /// submissions get a 429 with `Retry-After`. Default: 1000.
     pub max_active_tasks: usize,
     /// What submissions cost.
     pub prices: Prices,
     /// The time limit for a client to send the headers of a request after the connection became
-    /// idle, to send its body, or to read any part of a response. After that the client is
-    /// disconnected, with a 408 if a response is still possible. This is real time, or that of a
-    /// paused tokio runtime; the simulator's clock does not affect it. Default: 30 seconds.
+    /// idle, to send its body, or to read any part of a response. The simulator disconnects slower
+    /// clients, with a 408 if it can still send a response. The limit is real time, or the time of
+    /// a paused tokio runtime; the simulator's clock does not affect it. Default: 30 seconds.
     #[serde(deserialize_with = "seconds::one")]
     pub client_timeout: Duration,
-    /// The status code of a submission for which the credits do not suffice, or that would exceed a
-    /// spending limit: 402, or another from 400 to 499. Default: 402.
+    /// The status code for a submission that the credits do not cover, or that would exceed a
+    /// spending limit: 402, or another one from 400 to 499. Default: 402.
     pub unpaid_status: u16,
-    /// The words that stop a task.
+    /// The words with which moderation stops a task.
     pub moderation: Moderation,
-    /// Which images that a request gives by their URLs are fetched. An image that cannot be fetched
-    /// gets a 422. It is never fetched from the simulator itself. Default: never, which accepts
-    /// every URL.
+    /// Which of the images that requests give by their URLs the simulator fetches. If it cannot
+    /// fetch an image, the request gets a 422. It never fetches an image from itself. Default:
+    /// `never`, which accepts every URL.
     pub fetch_images: FetchImages,
-    /// The maximum size of a request body in bytes; larger ones get a 413. All bodies together may
-    /// take twice as much; above that, they get a 429. Default: 128 MiB, enough for eight images of
-    /// 8 MB in base64.
+    /// The maximum size of a request body in bytes. Larger bodies get a 413. All bodies together
+    /// may take twice as much memory; above that, requests get a 429. Default: 128 MiB, which is
+    /// enough for eight images of 8 MB in base64.
     pub max_body_bytes: usize,
-    /// The maximum area in pixels of an image in a request; larger ones get a 422 before anything
-    /// is decoded. Default: 32 Mi (2^25), enough for 7680 x 4320.
+    /// The maximum area of an image in a request, in pixels. Larger images get a 422 before
+    /// anything is decoded. Default: 32 Mi (2^25), which is enough for 7680 x 4320.
     pub max_input_pixels: u64,
-    /// The maximum side in pixels of a picture; larger ones get a 422. At most 16383, the maximum
-    /// of webp. Default: 8192.
+    /// The maximum side of a picture, in pixels. Requests for larger pictures get a 422. At most
+    /// 16383, the maximum of WebP. Default: 8192.
     pub max_output_side: u32,
-    /// The maximum area in pixels of a picture; larger ones get a 422. Default: 16 Mi (2^24).
+    /// The maximum area of a picture, in pixels. Requests for larger pictures get a 422. Default:
+    /// 16 Mi (2^24).
     pub max_output_pixels: u64,
-    /// The maximum number of bytes of requests, images and pictures to keep. Above it, tasks with a
-    /// final status are dropped, oldest first, and polling them returns `Task not found`. Tasks in
-    /// progress are always kept. Default: 1 GiB.
+    /// The maximum number of bytes of requests, images and pictures to keep. Above it, the
+    /// simulator drops tasks with a final status, oldest first, and polls of these tasks return
+    /// `Task not found`. It always keeps tasks in progress. Default: 1 GiB.
     pub max_kept_bytes: u64,
-    /// The maximum number of requests to keep in the journal. Above it, the oldest are dropped.
-    /// Default: 10,000.
+    /// The maximum number of requests to keep in the journal. Above it, the simulator drops the
+    /// oldest requests. Default: 10,000.
     pub max_kept_requests: usize,
     /// How long a delivery URL is valid after the task became ready. Default: 10 minutes.
     #[serde(deserialize_with = "seconds::one")]
@@ -167,22 +173,22 @@ pub struct Config {
     /// The fault rules, each in the notation of [`Faults`](crate::Faults): `html-502@poll:0.1`.
     /// Default: none.
     pub faults: Vec<String>,
-    /// The seed of task ids, of picture seeds that a request does not set, of durations that vary,
-    /// of faults by chance, and of the secret that signs delivery URLs. Two simulators with the
-    /// same seed and the same requests in the same order produce the same ids, seeds and durations.
-    /// Default: none, which is the same as 0.
+    /// The seed of everything random: task ids, the seeds of pictures whose requests set none,
+    /// varying durations, faults with a probability, and the secret that signs delivery URLs. Two
+    /// simulators with the same seed that receive the same requests in the same order produce the
+    /// same ids, seeds and durations. Default: none, which is the same as 0.
     pub seed: Option<Secret<u64>>,
 }
 
-/// The files with which the service is served over TLS.
+/// The files for serving the service over TLS.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TlsFiles {
-    /// The certificates in PEM, the simulator's own first.
+    /// The certificates in PEM, of which the first is that of the simulator.
     pub certificate: PathBuf,
-    /// The private key in PEM. Without it, `certificate` contains both. If that file does not exist
-    /// either, the simulator writes a new key to it, with a certificate for `localhost` and the
-    /// hosts of the public URLs that this key has signed itself.
+    /// The private key in PEM. Default: none, so that `certificate` contains the key, too. If that
+    /// file does not exist, the simulator creates it, with a new key and a self-signed certificate
+    /// for `localhost` and the hosts of the public URLs.
     pub key: Option<PathBuf>,
 }
 
@@ -237,7 +243,7 @@ impl Config {
     /// # Errors
     ///
     /// If the text is not TOML, or contains an unknown setting or an invalid value. The message
-    /// contains the line.
+    /// names the line.
     pub fn from_toml(text: &str) -> Result<Self, ConfigError> {
         toml::from_str(text).map_err(|error| ConfigError::new(text, &error))
     }
@@ -254,7 +260,7 @@ impl Config {
         ["localhost", "127.0.0.1", "::1"].map(str::to_owned).into_iter().chain(public).collect()
     }
 
-    /// The time from acceptance to the final status, for task `number` of an operation named
+    /// The time from acceptance to the final status of task `number`, whose operation is named
     /// without `/v1/`.
     pub(crate) fn time_of(&self, operation: &str, chance: Chance, number: u64) -> Duration {
         let mean = names::best(&self.ready_after_of, operation).copied();
@@ -265,7 +271,7 @@ impl Config {
         if deviation < 0.0 { mean.saturating_sub(difference) } else { mean + difference }
     }
 
-    /// The number of pixels in an area.
+    /// Converts megapixels to pixels.
     pub(crate) fn pixels(&self, megapixels: f64) -> u64 {
         (megapixels * self.pixels_per_megapixel as f64) as u64
     }
@@ -283,16 +289,16 @@ pub enum OutputFormat {
     Webp,
 }
 
-/// Which images that a request gives by their URLs are fetched.
+/// Which of the images that requests give by their URLs are fetched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FetchImages {
-    /// None.
+    /// No images.
     #[default]
     Never,
-    /// Those on this machine, at a loopback address or `localhost`.
+    /// Images on this machine, at a loopback address or `localhost`.
     Loopback,
-    /// All.
+    /// All images.
     Any,
 }
 
@@ -309,9 +315,10 @@ impl FromStr for FetchImages {
 #[derive(Debug, thiserror::Error)]
 #[error("line {line}: {problem}")]
 pub struct ConfigError {
-    /// The line, counted from 1; the last line if the location is not known.
+    /// The number of the line, counted from 1. If the place of the error is not known, this is the
+    /// last line.
     pub line: usize,
-    /// What is wrong there.
+    /// What is wrong on that line.
     pub problem: String,
 }
 
@@ -325,7 +332,7 @@ impl ConfigError {
     }
 }
 
-/// Removes a string of the wrong type, which serde quotes and which may be a key.
+/// Removes from a message a string of the wrong type, which serde quotes, because it may be a key.
 fn without_values(message: &str) -> String {
     let quoted = message.split_once("string \"").and_then(|(before, rest)| {
         let (_, after) = rest.rsplit_once("\", expected")?;

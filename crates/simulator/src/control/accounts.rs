@@ -1,4 +1,4 @@
-//! Organizations and everything in them: views and changes.
+//! Shows and changes organizations, and everything in them.
 
 use axum::{
     extract::Path,
@@ -63,7 +63,7 @@ pub(super) fn routes() -> Routes {
     ]
 }
 
-/// The permission table.
+/// Lists all roles with their permissions.
 async fn roles() -> ControlResult {
     let permitted = |role: Role| {
         Permission::ALL.into_iter().filter(move |permission| role.permits(*permission))
@@ -121,7 +121,7 @@ struct Transfer {
     amount: Credits,
 }
 
-/// Returns both organizations.
+/// Moves credits, and returns both organizations.
 async fn transfer(
     caller: Caller,
     Change(Transfer { from, to, amount }): Change<Transfer>,
@@ -136,7 +136,7 @@ async fn transfer(
 #[serde(deny_unknown_fields)]
 struct Membership {
     role: Role,
-    /// Limits the role to this project.
+    /// The project to which the role is limited.
     project: Option<String>,
 }
 
@@ -233,7 +233,7 @@ async fn set_max_active_tasks(
 #[serde(deny_unknown_fields)]
 struct NewKey {
     name: String,
-    /// Random if it is missing.
+    /// The key itself. A random key is created if this is missing.
     key: Option<String>,
 }
 

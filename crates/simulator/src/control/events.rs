@@ -1,4 +1,5 @@
-//! Server-sent events that tell the page which of its parts have changed, but not how.
+//! Server-sent events. They tell the page which of its parts have changed, but not what has
+//! changed.
 
 use std::{collections::BTreeMap, convert::Infallible, time::Duration};
 
@@ -12,17 +13,18 @@ use serde_json::{Value, json};
 use super::Control;
 use crate::{billing::accounts::Actor, state::AppState};
 
-/// The polling interval. A task changes its status by the passage of time alone, so there is no
-/// event to wait for.
+/// How often to compare the state with the previous one. There is no event to wait for, because the
+/// status of a task changes by the passage of time alone.
 const PERIOD: Duration = Duration::from_millis(250);
 
-/// The parts of the page, and numbers that differ if a part has changed. A reset changes all.
+/// The parts of the page, each with numbers that differ if the part has changed. A reset changes
+/// the numbers of all parts.
 fn observe(state: &AppState) -> [(&'static str, Value); 6] {
     let now = state.clock.unix_now();
     let mut records = state.records();
     records.tasks.settle(now, state.retention());
-    // A task never goes back to an earlier status, so if the number of tasks in each status stays,
-    // no task has changed.
+    // A task never returns to an earlier status, so if the number of tasks with each status is the
+    // same, no task has changed.
     let mut unfinished: BTreeMap<&str, usize> = BTreeMap::new();
     for task in records.tasks.unfinished() {
         *unfinished.entry(task.status(now, &state.config.in_progress)).or_default() += 1;
@@ -37,7 +39,7 @@ fn observe(state: &AppState) -> [(&'static str, Value); 6] {
         ("tasks", tasks.clone()),
         ("counts", json!([tasks, records.polls, fetched, records.delivered, records.refused])),
         ("requests", json!(state.journal.written())),
-        // A task that ends makes the finetune usable that it trains.
+        // When a task that trains a finetune ends, the finetune becomes usable.
         ("accounts", json!([ledger, audit, accounts.usable_finetunes(now)])),
         ("faults", json!(rules.collect::<Vec<_>>())),
         ("clock", json!(state.clock.speed())),
@@ -55,13 +57,13 @@ pub(super) async fn stream(
             loop {
                 tokio::select! {
                     _ = tokio::time::sleep(PERIOD) => {}
-                    // An error means that the simulator was dropped, which also stops it.
+                    // An error means that the simulator was dropped, which ends the stream, too.
                     _ = control.stopped.wait_for(|stopped| *stopped) => return None,
                 }
                 let observed = observe(&control.state);
                 let changed = observed.iter().zip(&seen).filter(|(now, before)| now != before);
                 let mut parts: Vec<_> = changed.map(|((part, _), _)| *part).collect();
-                // An error means that the simulator was dropped, and its webhooks with it.
+                // An error means that the simulator was dropped, together with its webhooks.
                 if webhooks.has_changed().unwrap_or(false) {
                     webhooks.mark_unchanged();
                     parts.push("webhooks");

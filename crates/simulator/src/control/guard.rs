@@ -1,6 +1,6 @@
-//! Restricts the control interface to programs and the page on this machine, or to those that have
-//! its token. Requests with an API key and requests of other pages in the same browser are
-//! rejected.
+//! Restricts the control interface to programs on this machine and to its own page, or to clients
+//! that send its token. Rejects requests with an API key, and requests that other pages in the same
+//! browser send.
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -21,8 +21,8 @@ use url::form_urlencoded;
 use super::response::Problem;
 use crate::{contract::key_header, http::outgoing::USER_AGENT, values::secret::Secret};
 
-/// Lets the browser load everything only from here, and only into our page. The documentation
-/// viewer has its icons as `data:` in its style sheet.
+/// The content security policy: the page loads everything only from this server, and no other page
+/// can embed it. The documentation viewer has its icons as `data:` in its style sheet.
 const POLICY: &str = concat!(
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; ",
     "media-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; ",
@@ -38,10 +38,10 @@ const HEADERS: [(&str, &str); 6] = [
     ("cross-origin-opener-policy", "same-origin"),
 ];
 
-/// The only part that takes an API key: it forwards the page's requests to the service.
+/// The only paths that accept an API key, because they forward requests of the page to the service.
 const FORWARDED: &str = "/try/";
 
-/// The path for supervisors, which takes no token.
+/// The path with which supervisors check whether the simulator runs. It does not require the token.
 const HEALTH: &str = "/healthz";
 
 const UNAUTHORIZED: &str = "The control interface requires its token: send the header \
@@ -61,7 +61,7 @@ impl Guard {
 
     fn admit(&self, request: &Request) -> Result<(), Problem> {
         let headers = request.headers();
-        // The holder of a key chooses where webhooks are sent, and they come from this machine.
+        // Webhooks come from this machine, too, and whoever has an API key chooses their URLs.
         if headers.get(header::USER_AGENT).is_some_and(|agent| agent == USER_AGENT) {
             return Err(Problem::forbidden("The control interface does not accept webhooks"));
         }
@@ -86,10 +86,12 @@ impl Guard {
         check_kind(request)
     }
 
-    /// The host of the request. Another name that resolves to this machine would let a foreign page
-    /// share this server's origin in a browser.
+    /// Returns the host of the request, which must be a loopback address or `localhost` and the
+    /// port of this server. Otherwise, a foreign page whose name resolves to this machine would
+    /// have the same origin as this server in a browser.
     ///
-    /// The token has the same effect: the browser sends its cookie only to the name that set it.
+    /// With a token, any host is accepted: the browser sends the cookie with the token only to the
+    /// name that has set it.
     fn host(&self, request: &Request) -> Result<Authority, Problem> {
         let named = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
         let host = match request.uri().authority() {
@@ -118,17 +120,17 @@ fn is_loopback(host: &str) -> bool {
         || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// A script of another page sends its own origin.
+/// Refuses requests of scripts of other pages, which have the origin of their page.
 fn check_origin(headers: &HeaderMap, host: &Authority) -> Result<(), Problem> {
-    // A proxy may end TLS.
+    // The scheme may be https, because a proxy may end TLS.
     let own = ["http", "https"].map(|scheme| format!("{scheme}://{host}"));
     let is_own = |origin: &HeaderValue| own.iter().any(|own| origin == own);
     if headers.get(header::ORIGIN).is_none_or(is_own) { Ok(()) } else { Err(foreign_page()) }
 }
 
-/// Browsers also report the source of a request that has no `Origin`. The service's own ports are
-/// the same site, but still foreign, because faults decide what they serve. Following a link to the
-/// page is harmless.
+/// Refuses requests of other pages that have no `Origin`. Browsers report their source in another
+/// header. The ports of the service belong to the same site, but count as foreign, because faults
+/// decide what they serve. Only following a link to the page is harmless.
 fn check_site(request: &Request) -> Result<(), Problem> {
     let header_value = |name: &str| request.headers().get(name).map(HeaderValue::as_bytes);
     let follows_link = request.method() == Method::GET
@@ -142,7 +144,8 @@ fn check_site(request: &Request) -> Result<(), Problem> {
     }
 }
 
-/// A form of another page can send text, but not JSON without a preflight request.
+/// Requires JSON for changes. A form of another page can send text, but it can send JSON only after
+/// a preflight request, which is refused.
 fn check_kind(request: &Request) -> Result<(), Problem> {
     if ![Method::POST, Method::PUT, Method::PATCH].contains(request.method()) {
         return Ok(());
@@ -171,16 +174,17 @@ pub(super) async fn check(State(guard): State<Guard>, request: Request, next: Ne
 /// The cookie in which a browser keeps the token.
 const COOKIE: &str = "imagekiln-control";
 
-/// The token of the control interface. Programs send it in a header, the browser in a cookie.
+/// The token of the control interface. Programs send it in a header, and browsers send it in a
+/// cookie.
 struct Token(Secret<String>);
 
 impl Token {
-    /// Compares digests, so that the time says nothing about the token.
+    /// Compares digests, so that the time of the comparison reveals nothing about the token.
     fn is(&self, given: &str) -> bool {
         Sha256::digest(given) == Sha256::digest(self.0.expose())
     }
 
-    /// Whether the headers contain it.
+    /// Whether the headers contain the token.
     fn is_in(&self, headers: &HeaderMap) -> bool {
         let text = |value: &HeaderValue| value.to_str().map(str::to_owned).unwrap_or_default();
         let bearer = headers.get(header::AUTHORIZATION).map(text);
@@ -192,8 +196,8 @@ impl Token {
             })
     }
 
-    /// The response to the page's URL with the token: a cookie instead of it, so that it does not
-    /// stay in the address bar.
+    /// Responds to the page's URL with the token: sets the cookie and redirects to the URL without
+    /// the token, so that the token does not stay in the address bar.
     fn enter(&self, request: &Request) -> Option<Response> {
         let uri = request.uri();
         if request.method() != Method::GET || uri.path() != "/" {

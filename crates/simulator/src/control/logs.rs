@@ -1,4 +1,4 @@
-//! The audit log, the ledger, the usage, the webhooks, and the journal of requests.
+//! Shows the audit log, the ledger, the usage, the webhooks, and the journal of requests.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ use crate::{
     webhooks::WebhookDelivery,
 };
 
-/// The default and the maximum number of entries.
+/// The default number of entries in a response, and the maximum.
 const ENTRIES: usize = 100;
 const MAX_ENTRIES: usize = 10_000;
 
@@ -46,7 +46,8 @@ pub(super) async fn audit(
     response::json(&json!({ "entries": entries }))
 }
 
-/// Only the operator sees the balances of all accounts, which add up to zero.
+/// Shows the ledger. Only the operator also gets the balances of all accounts, which add up to
+/// zero.
 pub(super) async fn ledger(
     Caller { state, actor }: Caller,
     Parameters(newest): Parameters<Newest>,
@@ -62,7 +63,7 @@ pub(super) async fn requests(
     State(state): Shared,
     Parameters(pattern): Parameters<RequestPattern>,
 ) -> ControlResult {
-    // A query cannot express it.
+    // A query cannot contain a part of a body.
     if pattern.request.is_some() {
         let advice = "`request` is a part of a body: post it to /api/requests/verify";
         return Err(Problem::malformed(advice));
@@ -94,7 +95,7 @@ pub(super) struct Wanted {
     format: Format,
 }
 
-/// What a task cost.
+/// A task and its cost, for the usage.
 #[derive(Serialize)]
 struct Entry<'t> {
     /// When the task was accepted, in RFC 3339.
@@ -126,7 +127,7 @@ impl<'t> Entry<'t> {
     }
 }
 
-/// Shows all tasks that the simulator keeps, oldest first.
+/// Shows the cost of all tasks that the simulator keeps, oldest first.
 pub(super) async fn usage(
     State(state): Shared,
     Parameters(wanted): Parameters<Wanted>,
@@ -147,11 +148,11 @@ fn csv(rows: String) -> Response {
 struct DeliveryShown {
     #[serde(flatten)]
     delivery: WebhookDelivery,
-    /// The prompt of its task, if that is still stored.
+    /// The prompt of the task, if the simulator still has the task.
     prompt: Option<String>,
 }
 
-/// Times of deliveries are seconds since `started_at`.
+/// Shows the newest deliveries. Their times are seconds since `started_at`.
 pub(super) async fn webhooks(
     State(state): Shared,
     Parameters(newest): Parameters<Newest>,
@@ -169,7 +170,7 @@ pub(super) async fn webhooks(
     response::json(&json!({ "total": total, "started_at": started_at, "deliveries": deliveries }))
 }
 
-/// Returns the new delivery.
+/// Sends a webhook again, and returns the new delivery.
 pub(super) async fn redeliver(caller: Caller, At(number): At<u64>) -> ControlResult {
     let unknown = || Problem::not_found("delivery");
     let again = caller.state.webhooks.redeliver(number).ok_or_else(unknown)?;

@@ -1,4 +1,4 @@
-//! The counters in the text format of Prometheus.
+//! Shows the counters in the text format of Prometheus.
 
 use std::{fmt::Write as _, time::Duration};
 
@@ -11,27 +11,30 @@ use axum::{
 use super::Shared;
 use crate::tasks::lateness::Histogram;
 
-/// The version of the text format.
+/// The media type with the version of the text format.
 const TEXT_FORMAT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// The limits of the buckets of a histogram, in milliseconds.
+/// The upper limits of a histogram's buckets, in milliseconds.
 const LIMITS: [u64; 15] =
     [5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000, 60_000, 300_000, 3_600_000];
 
-/// The values of a metric, each with its label in braces, or what follows the name of a histogram.
+/// The values of a metric. The text of each value follows the name of the metric: a label in
+/// braces, or the suffix of a part of a histogram.
 type Series = Vec<(String, f64)>;
 
 fn single(count: u64) -> Series {
     vec![(String::new(), count as f64)]
 }
 
-/// One value for each value of a label, which is a number or a name without quotes.
+/// Creates a series with one value for each value of a label, which must be a number or a name
+/// without quotes.
 fn by<V: ToString>(label: &str, counts: impl IntoIterator<Item = (V, u64)>) -> Series {
     let labelled = |value: V| format!("{{{label}=\"{}\"}}", value.to_string());
     counts.into_iter().map(|(value, count)| (labelled(value), count as f64)).collect()
 }
 
-/// A histogram: the number of delays up to each limit, their sum and their number.
+/// Creates the series of a histogram: the number of delays up to each limit, the sum of the delays,
+/// and their number.
 fn histogram(delays: &Histogram) -> Series {
     let bucket = |limit: &str, count: u64| (format!("_bucket{{le=\"{limit}\"}}"), count as f64);
     let up_to = |millis: u64| {

@@ -1,5 +1,6 @@
-//! The control interface and its page, for people and tests to observe and change the simulator. It
-//! is on a separate port, which is loopback or requires a token, and does not take API keys.
+//! The control interface and its page, with which people and tests observe and change the
+//! simulator. It has a separate port, which is loopback or requires a token. It does not accept API
+//! keys.
 
 mod accounts;
 mod events;
@@ -30,20 +31,21 @@ use crate::{
     state::AppState,
 };
 
-/// The state that the handlers share.
+/// The state that all handlers share.
 #[derive(Clone)]
 pub(crate) struct Control {
     state: Arc<AppState>,
-    /// Becomes `true` when the simulator stops, which ends the event streams.
+    /// Becomes `true` when the simulator stops. That ends the event streams.
     stopped: watch::Receiver<bool>,
 }
 
-/// The state as an argument of a handler.
+/// The state of the simulator, as an argument of a handler.
 type Shared = State<Arc<AppState>>;
 
-/// Paths, what [`index`] says about them, and the handlers of their methods.
+/// Paths, their descriptions, which [`index`] shows, and the handlers of their methods.
 ///
-/// The texts are `METHODS ?PARAMETERS {FIELDS}: MEANING`. Only the methods are always there.
+/// A description has the form `METHODS ?PARAMETERS {FIELDS}: MEANING`, of which only the methods
+/// are required.
 type Routes = Vec<(&'static str, &'static str, MethodRouter<Control>)>;
 
 impl FromRef<Control> for Arc<AppState> {
@@ -52,7 +54,7 @@ impl FromRef<Control> for Arc<AppState> {
     }
 }
 
-/// The addresses of the control interface, without the files of its page.
+/// The paths of the control interface, except for the files of its page.
 fn routes() -> Routes {
     let mut routes: Routes = vec![
         ("/healthz", "GET: without a token, at all ports", get(state::health)),
@@ -114,7 +116,7 @@ fn routes() -> Routes {
     routes
 }
 
-/// The router of the control interface at `address`.
+/// Creates the router of the control interface at `address`.
 pub(crate) fn router(
     state: Arc<AppState>,
     address: SocketAddr,
@@ -132,7 +134,7 @@ pub(crate) fn router(
         .fallback(async || Problem::not_found("page or resource"))
         .with_state(Control { state: Arc::clone(&state), stopped })
         .merge(viewer())
-        // The service itself, so that the page can call it without another origin.
+        // The service itself, which the page can call this way without a request to another origin.
         .nest_service("/try/global", global)
         .nest_service("/try/regional", regional)
         .layer(axum::middleware::from_fn_with_state(
@@ -144,7 +146,7 @@ pub(crate) fn router(
 /// The path and content of each file of the page.
 const FILES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/page.rs"));
 
-/// The files of the page, which are built into the crate.
+/// Serves the files of the page, which are built into the crate.
 fn page() -> Router<Control> {
     FILES.iter().fold(Router::new(), |router, (path, content)| {
         let file = ([(header::CONTENT_TYPE, media_type(path))], *content);
@@ -163,7 +165,7 @@ fn media_type(path: &str) -> &'static str {
     }
 }
 
-/// Swagger UI without its own page: ours embeds it.
+/// Serves Swagger UI without its own page, because the page of the control interface embeds it.
 #[cfg(feature = "viewer")]
 fn viewer() -> Router {
     swagger_ui_dist::generate_routes(swagger_ui_dist::ApiDefinition {
@@ -173,14 +175,14 @@ fn viewer() -> Router {
     })
 }
 
-/// Without Swagger UI, the page says that it is missing.
+/// Serves nothing, so the page says that Swagger UI is missing.
 #[cfg(not(feature = "viewer"))]
 fn viewer() -> Router {
     Router::new()
 }
 
-/// The reference of the control interface: its paths, and what they are for. A test compares it
-/// with the handlers.
+/// Shows the reference of the control interface: all paths and their descriptions. A test compares
+/// the reference with the handlers.
 async fn index() -> ControlResult {
     let paths: BTreeMap<_, _> = routes().into_iter().map(|(path, text, _)| (path, text)).collect();
     response::json(&json!({ "paths": paths }))

@@ -1,4 +1,4 @@
-//! The contract as this simulator serves it: with its model prefix and base URLs.
+//! Shows the contract as this simulator serves it, with its model prefix and its base URLs.
 
 use axum::extract::State;
 use serde::Deserialize;
@@ -13,15 +13,16 @@ use crate::{
     values::texts,
 };
 
-/// What tools need to know that are made from the document: they show the text of an operation to a
-/// model, and neither the `links` of its response nor the introduction of the document.
+/// Advice for models that use tools which a program has made from the document. Such programs show
+/// the description of an operation to the model, but neither the `links` of its response nor the
+/// introduction of the document.
 const PAID: &str = "Creates a paid task, and returns at once. Then GET the `polling_url` of the \
                     response with the same key, at least half a second apart, until `status` is \
                     `Ready` or a failure; it may take minutes. `result.sample` is the URL of the \
                     picture, for ten minutes. Never call this again for the same picture: each \
                     call is paid.";
 
-/// The start of a reference to a response of the contract.
+/// The beginning of a reference to a shared response of the contract.
 const RESPONSES: &str = "#/components/responses/";
 
 #[derive(Deserialize)]
@@ -30,15 +31,15 @@ pub(super) struct Variant {
     keywords: Option<Keywords>,
 }
 
-/// Which keywords the document has: those of OpenAPI, not our `x-`, and written so that all tools
-/// agree what they mean.
+/// `standard`: the document has only the keywords of OpenAPI, without this contract's `x-`
+/// keywords, and uses them in a way that all tools understand.
 #[derive(Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Keywords {
     Standard,
 }
 
-/// How operations name the responses that they share.
+/// `inline`: operations contain their responses instead of references to shared ones.
 #[derive(Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Responses {
@@ -57,7 +58,7 @@ pub(super) async fn document(
     document["servers"] = json!([{ "url": global, "description": "This simulator." }]);
     if let Some(paths) = document["paths"].as_object_mut() {
         let with_prefix = |(path, item): (String, Value)| {
-            // Without `strict`, both base URLs have all operations.
+            // Without `strict`, both base URLs serve all operations.
             let also = (!state.config.strict).then_some(global);
             (contract::prefixed_path(&path, prefix), served(item, regional, also))
         };
@@ -77,8 +78,8 @@ pub(super) async fn document(
     response::json(&document)
 }
 
-/// Removes `x-` keywords, and `null` from the values of an enum that is `nullable`: OpenAPI 3.0
-/// wants it there, and Prism then checks no request that has such a field.
+/// Removes `x-` keywords, and `null` from the values of a `nullable` enum. OpenAPI 3.0 requires
+/// `null` there, but Prism then does not check any request that has such a field.
 fn simplify(value: &mut Value) {
     match value {
         Value::Array(items) => items.iter_mut().for_each(simplify),
@@ -95,7 +96,7 @@ fn simplify(value: &mut Value) {
     }
 }
 
-/// Replaces the references to `shared` responses, which some generators of clients don't follow.
+/// Replaces the references to `shared` responses, which some client generators don't follow.
 fn inline(value: &mut Value, shared: &Value) {
     let reference = value.get("$ref").and_then(Value::as_str);
     let name = reference.and_then(|reference| reference.strip_prefix(RESPONSES));
@@ -109,7 +110,8 @@ fn inline(value: &mut Value, shared: &Value) {
     }
 }
 
-/// Descriptions, examples and patterns name models, too.
+/// Replaces the prefix of model names in a text, because descriptions, examples and patterns
+/// contain such names, too.
 fn renamed(text: &str, prefix: &str) -> String {
     let text = text.replace("`gen-", &format!("`{prefix}-"));
     for start in ["", "^"] {
@@ -120,8 +122,8 @@ fn renamed(text: &str, prefix: &str) -> String {
     text
 }
 
-/// Says in the operations of a path what their calls cost, and which base URL serves them: the
-/// regional one first.
+/// Adds to the operations of a path the advice about paid calls, and the base URLs that serve them,
+/// of which the regional one comes first.
 fn served(mut item: Value, regional: &str, also: Option<&str>) -> Value {
     for (method, operation) in item.as_object_mut().into_iter().flatten() {
         if method == "post" {

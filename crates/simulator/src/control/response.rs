@@ -1,5 +1,5 @@
-//! Requests and responses of the control interface: JSON, with errors as `{"detail": "..."}`. And
-//! who sends a request, and what they may do.
+//! Requests and responses of the control interface. Bodies are JSON, and errors are `{"detail":
+//! "..."}`. A [`Caller`] is the sender of a request, with their permissions.
 
 use std::{convert::Infallible, sync::Arc};
 
@@ -20,7 +20,7 @@ use crate::{
     state::AppState,
 };
 
-/// The maximum size of a request body.
+/// The maximum size of a request body in bytes.
 const MAX_BODY_BYTES: usize = 1 << 20;
 
 /// Why a request to the control interface is rejected.
@@ -46,7 +46,7 @@ impl Problem {
         Self::new(StatusCode::NOT_FOUND, format!("Unknown {what}"))
     }
 
-    /// The request can be parsed but is invalid.
+    /// The request can be parsed, but is invalid.
     pub(super) fn invalid(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, detail)
     }
@@ -71,7 +71,7 @@ pub(super) fn json(value: &impl Serialize) -> ControlResult {
     Ok(response::json(StatusCode::OK, value))
 }
 
-/// Reads a body. Returns `None` if it is larger than `limit` bytes.
+/// Reads a request body. Returns `None` if it is larger than `limit` bytes.
 pub(super) async fn body(request: Request, limit: usize) -> Result<Option<ReadBody>, Problem> {
     let (head, mut body) = request.into_parts();
     match body::read(&head, &mut body, limit, None).await {
@@ -96,7 +96,8 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Parameters<T> 
     }
 }
 
-/// The values in the path of a request. If one has another form, nothing can have it.
+/// The values in the path of a request. If a value does not have the right form, the response says
+/// that the resource does not exist, because no resource can have such a path.
 pub(super) struct At<T>(pub(super) T);
 
 impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for At<T> {
@@ -109,7 +110,7 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for At<T> {
     }
 }
 
-/// The body of a change.
+/// The body of a request that changes something.
 pub(super) struct Change<T>(pub(super) T);
 
 impl<S: Sync, T: DeserializeOwned> FromRequest<S> for Change<T> {
@@ -130,7 +131,8 @@ impl<S: Sync, T: DeserializeOwned> FromRequest<S> for Change<T> {
     }
 }
 
-/// The header that names the acting user. Without it, the operator acts.
+/// The header that names the user who makes the request. Without it, the operator makes the
+/// request.
 const ACTING_HEADER: &str = "x-acting-user";
 
 pub(super) struct Caller {
@@ -162,7 +164,7 @@ impl From<AccountError> for Problem {
 }
 
 impl Caller {
-    /// Changes the accounts.
+    /// Makes a change to the accounts.
     pub(super) fn change<T>(
         &self,
         change: impl FnOnce(Editor<'_>) -> Result<T, AccountError>,
@@ -170,7 +172,7 @@ impl Caller {
         Ok(change(self.state.editor(&mut self.state.records(), self.actor.clone()))?)
     }
 
-    /// Changes an organization, and returns it.
+    /// Makes a change to an organization, and responds with the organization.
     pub(super) fn change_organization<T>(
         &self,
         id: &str,
@@ -180,15 +182,15 @@ impl Caller {
         self.organization(id)
     }
 
-    /// Returns an organization.
+    /// Responds with an organization.
     pub(super) fn organization(&self, id: &str) -> ControlResult {
         let mut seen = self.state.organizations(&self.actor).into_iter();
         let found = seen.find(|organization| &*organization.id == id);
         json(&found.ok_or_else(|| Problem::not_found("organization"))?)
     }
 
-    /// Records in the audit log what the caller has changed in the simulator, or for an
-    /// organization.
+    /// Records in the audit log what the caller has changed, in an organization or in the whole
+    /// simulator.
     pub(super) fn record(&self, organization: Option<&str>, action: String) {
         let mut records = self.state.records();
         self.state.editor(&mut records, self.actor.clone()).record(organization, action);

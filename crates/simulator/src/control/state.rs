@@ -1,4 +1,5 @@
-//! The state as a whole: an overview, how to reach the service, the clock, resets, and snapshots.
+//! The state of the simulator as a whole: an overview, how to reach the service, the clock, resets,
+//! and snapshots.
 
 use std::{sync::Arc, time::Duration};
 
@@ -22,7 +23,7 @@ use crate::{
     values::seconds,
 };
 
-/// For supervisors that wait until the simulator has started.
+/// Responds to supervisors that wait until the simulator has started.
 pub(super) async fn health() -> ControlResult {
     response::json(&json!({ "status": "ok" }))
 }
@@ -43,9 +44,9 @@ pub(super) async fn overview(State(state): Shared) -> ControlResult {
     }))
 }
 
-/// How to reach the service. `key` is the first of the configured keys, which the program prints
-/// when it starts, so this is not recorded as revealed. It is `null` for users, and if the key was
-/// revoked.
+/// Shows how to reach the service. `key` is the first of the configured keys. The program prints
+/// that key when it starts, so showing it does not count as revealing it. `key` is `null` if a user
+/// asks, and if the key was revoked.
 pub(super) async fn connection(Caller { state, actor }: Caller) -> ControlResult {
     let key = state.config.api_keys.first().map(|key| key.expose().as_str());
     let may_see = |key: &&str| actor == Actor::Operator && state.records().accounts.knows_key(key);
@@ -56,7 +57,7 @@ pub(super) async fn connection(Caller { state, actor }: Caller) -> ControlResult
     }))
 }
 
-/// What to reset: everything, or one project.
+/// What to reset: one project, or everything if both fields are missing.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ResetScope {
@@ -64,7 +65,7 @@ pub(super) struct ResetScope {
     project: Option<Arc<str>>,
 }
 
-/// Resets the simulator or a project, for example between two tests.
+/// Resets the simulator or one project, for example between two tests.
 pub(super) async fn reset(
     State(state): Shared,
     Change(scope): Change<ResetScope>,
@@ -113,8 +114,8 @@ pub(super) async fn restore(State(state): Shared, request: Request) -> ControlRe
     response::json(&json!({ "restored": true }))
 }
 
-/// What the control interface shows of a clock: seconds since 1970-01-01 00:00 UTC and since the
-/// simulator started, and its seconds per real second.
+/// Shows a clock: its time in seconds since 1970-01-01 00:00 UTC and since the simulator started,
+/// and its speed in seconds per real second.
 pub(super) fn time_of(clock: &Clock) -> Value {
     let since_start = clock.now();
     json!({

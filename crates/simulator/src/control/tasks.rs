@@ -1,4 +1,4 @@
-//! The tasks: lists them, and shows one in full.
+//! Lists tasks, and shows or finishes a single one.
 
 mod details;
 
@@ -21,12 +21,12 @@ use crate::{
     tasks::{Task, TaskView, outcome::Outcome},
 };
 
-/// The default and the maximum number of tasks in a response.
+/// The default number of tasks in a response, and the maximum.
 const PAGE: usize = 60;
 const MAX_PAGE: usize = 500;
 
-/// The maximum number of tasks that one request searches, so that it does not block others for
-/// long.
+/// The maximum number of tasks that one request searches, because other requests have to wait until
+/// the search has ended.
 const MAX_EXAMINED: usize = 20_000;
 
 pub(super) fn routes() -> Routes {
@@ -48,7 +48,7 @@ pub(super) fn routes() -> Routes {
     ]
 }
 
-/// The progress of a task, which summarizes all its statuses.
+/// The progress of a task, which summarizes its many possible statuses.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Progress {
@@ -72,10 +72,10 @@ struct TaskShown {
     #[serde(flatten)]
     view: TaskView,
     progress: Progress,
-    /// In seconds since 1970-01-01 00:00 UTC.
+    /// When the task was accepted, in seconds since 1970-01-01 00:00 UTC.
     accepted_at: f64,
     final_at: f64,
-    /// The path of the picture, once there is one.
+    /// The path of the picture, if the task is ready.
     picture: Option<String>,
 }
 
@@ -98,17 +98,17 @@ impl TaskShown {
 struct Wanted {
     /// The maximum number of tasks.
     limit: Option<usize>,
-    /// Only those accepted before the task with this id.
+    /// Only tasks accepted before the task with this id.
     before: Option<String>,
-    /// Only those with this progress.
+    /// Only tasks with this progress.
     progress: Option<Progress>,
-    /// Only those of this operation.
+    /// Only tasks of this operation.
     operation: Option<String>,
-    /// Only those accepted at this base URL.
+    /// Only tasks accepted at this base URL.
     region: Option<String>,
-    /// Only those of this project, as `organization/project`.
+    /// Only tasks of this project, as `organization/project`.
     project: Option<String>,
-    /// Only those whose id, operation, status or prompt contains this text, in any case.
+    /// Only tasks whose id, operation, status or prompt contains this text. Ignores case.
     search: Option<String>,
 }
 
@@ -124,21 +124,21 @@ impl Wanted {
     }
 }
 
-/// Whether a task contains `text`, which is in lower case.
+/// Whether a task contains `text`, which must be in lower case.
 fn mentions(state: &AppState, task: &Task, now: Duration, text: &str) -> bool {
     let status = task.status(now, &state.config.in_progress);
     let texts = [&task.id, &task.operation, task.prompt(), status];
     texts.into_iter().any(|one| one.to_lowercase().contains(text))
 }
 
-/// A project as `organization/project`.
+/// Formats a project as `organization/project`.
 fn path_of(project: &ProjectRef) -> String {
     format!("{}/{}", project.organization, project.project)
 }
 
-/// Lists tasks, newest first, with the number of all, the time to compute ages, the value of
-/// `before` for the next page, and the values of `operation` and `project` with which there are
-/// tasks.
+/// Lists tasks, newest first. The response also contains the total number of tasks, the current
+/// time, from which the page computes ages, the value of `before` for the next page, and the
+/// operations and projects that have tasks.
 async fn list(State(state): Shared, Parameters(mut wanted): Parameters<Wanted>) -> ControlResult {
     wanted.search = wanted.search.map(|text| text.to_lowercase());
     let limit = wanted.limit.unwrap_or(PAGE).clamp(1, MAX_PAGE);

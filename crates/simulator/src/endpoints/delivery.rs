@@ -1,4 +1,4 @@
-//! Deliveries: the pictures at the signed delivery URLs.
+//! Deliveries: serves the pictures at the signed delivery URLs.
 
 use std::{convert::Infallible, sync::Arc, time::Duration};
 
@@ -21,7 +21,8 @@ use crate::{
     tasks::{outcome::Outcome, timeline::HappeningKind},
 };
 
-/// The number of bytes of a picture to send at once. Connections keep buffers of this size.
+/// The number of bytes of a picture to send at once, which is also the size of a connection's
+/// buffers.
 const CHUNK: usize = 16 << 10;
 
 /// Serves a delivery URL. It requires no key, because the URL is signed.
@@ -49,7 +50,7 @@ pub(super) async fn deliver(
     };
     let (kind, bytes) = picture(state, id).await?;
     let applied = match *method {
-        // A HEAD response has no body, so it gets no faults.
+        // Faults affect the body, and the response to a HEAD request has none.
         Method::HEAD => AppliedFaults::default(),
         _ => {
             let mut records = state.records();
@@ -82,7 +83,7 @@ pub(super) async fn deliver(
     Ok(applied.delay(&state.clock, response).await)
 }
 
-/// Checks the signature of a delivery URL, and that it has not expired.
+/// Checks that the signature of a delivery URL is valid, and that the URL has not expired.
 fn check_url(state: &AppState, uri: &Uri, file: &str) -> Result<(), Rejection> {
     let parameter = |name: &str| parameter(uri, name).unwrap_or_default();
     let expires = parameter("expires");
@@ -96,8 +97,8 @@ fn check_url(state: &AppState, uri: &Uri, file: &str) -> Result<(), Rejection> {
     Ok(())
 }
 
-/// The picture of a task that is ready, with its media type. Concurrent requests wait for the same
-/// rendering.
+/// Returns the picture of a task that is ready, and its media type. Concurrent requests for the
+/// same picture wait for the same rendering.
 pub(crate) async fn picture(
     state: &Arc<AppState>,
     id: &str,
@@ -122,27 +123,27 @@ pub(crate) async fn picture(
         let (state, id) = (Arc::clone(state), id.to_owned());
         move || render(&state, &id, &picture, resets)
     };
-    // After a reset, the id may be that of another task.
+    // After a reset of the simulator, another task may have the same id.
     let key = format!("{resets}/{id}");
     let painted = state.painters.run(&key, size, render).await.flatten();
     Ok((kind, painted.ok_or(Rejection::Internal)?))
 }
 
-/// Renders a picture and keeps it.
+/// Renders a picture, and stores it with its task.
 fn render(state: &AppState, id: &str, picture: &Picture, resets: u64) -> Option<Bytes> {
     let bytes = Bytes::from(paint::render(picture).ok()?);
     let mut records = state.records();
-    // After a reset, the id may be that of another task.
+    // After a reset of the simulator, another task may have the same id.
     if records.resets == resets {
         records.tasks.keep_picture(id, bytes.clone(), state.clock.unix_now(), state.retention());
     }
     Some(bytes)
 }
 
-/// Counts a delivery of the complete file.
+/// Counts a delivery of the complete picture.
 fn delivered(state: &AppState, id: &str, resets: u64) {
     let mut records = state.records();
-    // After a reset, the id may be that of another task.
+    // After a reset of the simulator, another task may have the same id.
     if records.resets == resets {
         records.delivered += 1;
         if let Some(task) = records.tasks.get_mut(id) {
@@ -152,7 +153,7 @@ fn delivered(state: &AppState, id: &str, resets: u64) {
     }
 }
 
-/// A body of several parts, which detects when the last one has been taken.
+/// Creates a body that is sent in parts. Calls `on_end` when the connection takes the last part.
 fn in_parts(bytes: Bytes, on_end: impl Fn() + Send + 'static) -> Body {
     let parts = (0..bytes.len()).step_by(CHUNK).map(move |start| {
         let end = bytes.len().min(start + CHUNK);

@@ -1,5 +1,5 @@
-//! The endpoints of the service: submissions, polls and deliveries. And the service at one of its
-//! base URLs, with the URL at which a client reaches it.
+//! The endpoints of the service: submissions, polls and deliveries. An [`Endpoint`] is the service
+//! at one of its base URLs.
 
 pub(crate) mod delivery;
 pub(crate) mod poll;
@@ -20,14 +20,15 @@ use crate::{contract::Region, state::AppState};
 pub(crate) struct Endpoint {
     pub(crate) state: Arc<AppState>,
     pub(crate) region: Region,
-    /// Whether the control interface forwards the requests, whose host is its own.
+    /// Whether the control interface forwards the requests. Then their host is that of the control
+    /// interface.
     pub(crate) is_forwarded: bool,
 }
 
 impl Endpoint {
-    /// Returns the base of the polling and delivery URLs in a response: the configured one, or else
-    /// the host that the client named. So a client in a container, or one that calls the simulator
-    /// by another name, gets URLs that it can reach.
+    /// Returns the base of the polling and delivery URLs in a response: the configured URL, or else
+    /// the host that the client named in its request. So a client in a container, or a client that
+    /// knows the simulator by another name, gets URLs that it can reach.
     fn public_base(&self, head: &Parts) -> String {
         let config = &self.state.config;
         let configured = match self.region {
@@ -46,11 +47,11 @@ impl Endpoint {
 
 fn host(head: &Parts) -> Option<Authority> {
     let named = || head.headers.get(header::HOST)?.to_str().ok()?.parse().ok();
-    // A user and a password would be sent to the host.
+    // Refuse user information, because the response would make the client send it to the host.
     head.uri.authority().cloned().or_else(named).filter(|host| !host.as_str().contains('@'))
 }
 
-/// A parameter in the query of a URL.
+/// Returns a parameter in the query of a URL.
 fn parameter(uri: &Uri, name: &str) -> Option<String> {
     let mut parameters = form_urlencoded::parse(uri.query()?.as_bytes());
     parameters.find(|(key, _)| key == name).map(|(_, value)| value.into_owned())

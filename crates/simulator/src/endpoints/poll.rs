@@ -1,4 +1,4 @@
-//! Polling, and the result of a task, which polls and webhooks share.
+//! Polling. Also creates the result of a task, which polls and webhooks contain.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ use crate::{
     values::names,
 };
 
-/// Returns the status of a task, and its result once it is ready.
+/// Responds with the status of a task, and with its result if it is ready.
 pub(super) async fn poll(
     endpoint: &Endpoint,
     project: &ProjectRef,
@@ -108,7 +108,7 @@ fn status_code(endpoint: &Endpoint, body: &Value) -> StatusCode {
     }
 }
 
-/// What a poll of the task returns now, with a delivery URL at `base`.
+/// Returns the result that a poll of the task gets now, with a delivery URL at `base`.
 pub(crate) fn result_of(state: &AppState, task: &Task, now: Duration, base: &str) -> Value {
     let (id, status) = (&task.id, task.status(now, &state.config.in_progress));
     match task.outcome(now) {
@@ -120,8 +120,8 @@ pub(crate) fn result_of(state: &AppState, task: &Task, now: Duration, base: &str
     }
 }
 
-/// The signed URL of a task's picture. It is the same for every poll: it expires a fixed time after
-/// the task became ready, rounded up to the second.
+/// Returns the signed URL of a task's picture. It is the same for every poll, because it expires a
+/// fixed time after the task became ready, rounded up to a whole second.
 fn delivery_url(state: &AppState, task: &Task, base: &str) -> String {
     let until = task.final_at.saturating_add(state.config.delivery_lifetime);
     let expires = (until.as_secs() + u64::from(until.subsec_nanos() > 0)).to_string();

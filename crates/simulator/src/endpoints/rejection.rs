@@ -1,4 +1,4 @@
-//! Why a request is rejected, and the response that says so.
+//! The reasons to reject a request, and the responses with these reasons.
 
 use std::{borrow::Cow, time::Duration};
 
@@ -17,9 +17,11 @@ use crate::{
 /// Why a request is rejected.
 #[derive(Debug)]
 pub(crate) enum Rejection {
-    /// Not enough credits, or a spending limit is reached; with the configured status code.
+    /// The organization does not have enough credits, or the project would exceed a spending limit.
+    /// The number is the configured status code.
     Unpaid(u16, Unpaid),
-    /// 429: the project has reached its maximum of active tasks; the first ends after `wait`.
+    /// 429: the project has the maximum number of active tasks. The first of them ends after
+    /// `wait`.
     TooManyTasks { most: usize, wait: Duration },
     /// 403, with the reason.
     Forbidden(Cow<'static, str>),
@@ -31,11 +33,11 @@ pub(crate) enum Rejection {
     OtherMethods(String),
     /// 413, with the limit in bytes.
     TooLarge(usize),
-    /// 429: the bodies of other requests take the memory.
+    /// 429: the bodies of other requests take too much of the memory.
     NoRoom,
     /// 422.
     Invalid(Vec<Violation>),
-    /// 400: the connection failed during the body.
+    /// 400: the connection failed while the body was read.
     Unreadable,
     /// 400: a header is malformed, with the reason.
     Malformed(String),
@@ -96,7 +98,7 @@ impl Rejection {
     }
 }
 
-/// A 429, with the time to wait in whole seconds.
+/// Creates a 429, with the time to wait in whole seconds.
 fn retry_after(wait: Duration, detail: String) -> Response {
     let mut response = response::detail(StatusCode::TOO_MANY_REQUESTS, detail);
     let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);

@@ -18,7 +18,8 @@ use crate::{
     journal::RequestRecord,
 };
 
-/// The path for supervisors, which is not in the journal.
+/// The path with which supervisors check whether the simulator runs. The journal does not contain
+/// such requests.
 const HEALTH: &str = "/healthz";
 
 pub(crate) fn router(endpoint: Endpoint) -> Router {
@@ -43,7 +44,7 @@ async fn handle(State(endpoint): State<Endpoint>, request: Request) -> Response 
         Err(refusal) => {
             let is_read = body::discard_arrived(&head, &mut body).await;
             let mut response = refusal.response();
-            // HTTP/2 can end a request alone.
+            // HTTP/2 can end a single request without closing the connection.
             if !is_read && head.version < Version::HTTP_2 {
                 let close = HeaderValue::from_static("close");
                 response.headers_mut().insert(header::CONNECTION, close);
@@ -56,8 +57,8 @@ async fn handle(State(endpoint): State<Endpoint>, request: Request) -> Response 
         }
     };
     let mut response = entry.record.set_response(response).await;
-    // Clients believe only the clock of the service, which is the simulated one. A fault may have
-    // set another date.
+    // The date is that of the simulated clock, because it is the only clock of the service that
+    // clients can see. Keep the date that a fault has set.
     if !response.headers().contains_key(header::DATE) {
         response::set_date(&mut response, state.clock.unix_now());
     }

@@ -1,15 +1,16 @@
-//! Submissions. What happens to one, in order:
+//! Submissions. The simulator handles a submission in these steps:
 //!
-//! 1. Its headers must announce JSON, and may request faults.
-//! 2. If its body is large, its key, its project's active tasks and the least that it can cost are
-//!    checked first. That spares the client an upload that would be rejected.
-//! 3. The body is read, within its limits of size, time and memory.
-//! 4. [`examine`] validates it on a worker, fetches and decodes its images, and reads what it asks
-//!    for.
-//! 5. [`accept`] checks the same as step 2 again, with the actual price: other submissions were
-//!    accepted while the body arrived. Then it applies the faults, charges, and creates the task.
-//!    All of this happens under one lock, so a submission is charged if and only if it has a task.
-//! 6. The response has the polling URL, unless a fault replaces it. A fault may also delay it.
+//! 1. It checks that the headers announce JSON, and reads the faults that they request.
+//! 2. If the body is large, it checks the key, the project's active tasks, and whether the project
+//!    can pay the lowest possible price. That spares the client an upload that would be rejected.
+//! 3. It reads the body, within the limits of size, time and memory.
+//! 4. [`examine`] validates the body on a worker, fetches and decodes the images, and reads what
+//!    the request asks for.
+//! 5. [`accept`] repeats the checks of step 2, with the actual price, because other submissions may
+//!    have been accepted while the body arrived. Then it applies faults, charges for the
+//!    submission, and creates the task. All of this happens under one lock, so a submission is
+//!    charged if and only if it has a task.
+//! 6. It responds with the polling URL, unless a fault replaces or delays the response.
 
 mod accept;
 mod examine;
@@ -33,10 +34,11 @@ use crate::{
     state::AppState,
 };
 
-/// Whether a submission with a larger body could be accepted is checked before it is read, too.
+/// If a body is larger than this, the simulator checks whether the submission can be accepted even
+/// before it reads the body.
 const MAX_SMALL_BODY: u64 = 64 << 10;
 
-/// The called operation and its caller: everything about a submission but its body.
+/// A submission without its body: the operation, the caller, and the headers.
 pub(super) struct Call {
     pub(super) project: ProjectRef,
     pub(super) submission: Arc<Submission>,

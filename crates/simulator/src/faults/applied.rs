@@ -1,4 +1,4 @@
-//! The faults of a request, applied to its response.
+//! Applies the faults of a request to its response.
 
 use std::{io::Cursor, time::Duration};
 
@@ -24,7 +24,7 @@ use crate::{
 /// The response during an outage.
 const OUTAGE: FalseResponse = FalseResponse::Error(StatusCode::INTERNAL_SERVER_ERROR);
 
-/// The faults that apply to a request.
+/// The faults that apply to a request, and that are already counted as applied.
 #[derive(Debug, Default)]
 #[must_use = "these faults are already counted as applied"]
 pub(crate) struct AppliedFaults(pub(super) Vec<FaultSpec>);
@@ -35,7 +35,7 @@ impl AppliedFaults {
         self.0.iter().map(|fault| fault.known.name).collect()
     }
 
-    /// The name of the fault that decides about the response.
+    /// The name of the fault that determines the response.
     pub(crate) fn decisive(&self) -> Option<&'static str> {
         let decisive = self.0.iter().find(|fault| fault.effect.is_exclusive());
         decisive.map(|fault| fault.known.name)
@@ -45,7 +45,7 @@ impl AppliedFaults {
         self.0.iter().map(|fault| &fault.effect)
     }
 
-    /// The response that replaces all processing of the request.
+    /// The response with which a fault replaces all processing of the request.
     pub(crate) fn replacement(&self, place: FaultPlace) -> Option<Response> {
         self.effects().find_map(|effect| match effect {
             Effect::Instead(FalseResponse::Cut(_)) if place == FaultPlace::Delivery => None,
@@ -55,7 +55,7 @@ impl AppliedFaults {
         })
     }
 
-    /// The response to an accepted submission, or its replacement.
+    /// The response to an accepted submission, or the response with which a fault replaces it.
     pub(crate) fn after(&self, response: Response) -> Response {
         let replacement = self.effects().find_map(|effect| match effect {
             Effect::AfterAcceptance(response) => Some(of_request(*response)),
@@ -64,7 +64,7 @@ impl AppliedFaults {
         replacement.unwrap_or(response)
     }
 
-    /// The base of the polling URL, if it is not the simulator's own.
+    /// The base of the polling URL, if a fault sets a host other than the simulator's own.
     pub(crate) fn foreign_base(&self, scheme: &str) -> Option<String> {
         self.effects().find_map(|effect| match effect {
             Effect::PollingHost(host) => Some(format!("{scheme}://{host}")),
@@ -72,7 +72,7 @@ impl AppliedFaults {
         })
     }
 
-    /// The status in the poll response, if it is not the task's own.
+    /// The status in the poll response, if a fault replaces the status of the task.
     pub(crate) fn status(&self) -> Option<FalseStatus> {
         self.effects().find_map(|effect| match effect {
             Effect::Status(status) => Some(*status),
@@ -80,7 +80,7 @@ impl AppliedFaults {
         })
     }
 
-    /// The response that replaces a delivery of this media type.
+    /// The response with which a fault replaces a delivery of this media type.
     pub(crate) fn delivery_replacement(
         &self,
         media_type: &'static str,
@@ -92,7 +92,7 @@ impl AppliedFaults {
         })
     }
 
-    /// How the connection ends in the middle of a delivery.
+    /// How a fault ends the connection in the middle of a delivery.
     pub(crate) fn cut(&self) -> Option<Cut> {
         self.effects().find_map(|effect| match effect {
             Effect::CutShort(cut) | Effect::Instead(FalseResponse::Cut(cut)) => Some(*cut),
@@ -100,8 +100,8 @@ impl AppliedFaults {
         })
     }
 
-    /// Delays the response or its body, on the simulator's clock, limits how long its connection
-    /// may be idle, and sets a wrong date.
+    /// Applies the faults that do not replace the response: delays its start or its body, on the
+    /// simulator's clock, limits how long its connection may be idle, and sets a wrong date.
     pub(crate) async fn delay(&self, clock: &Clock, mut response: Response) -> Response {
         for effect in self.effects() {
             match effect {
@@ -138,7 +138,7 @@ async fn pause(clock: Clock, time: Duration) {
 const PAGE: &str = "<!DOCTYPE html>\n<html><head><title>502 Bad Gateway</title></head>\n\
     <body><h1>502 Bad Gateway</h1><p>This page is a simulated fault.</p></body></html>\n";
 
-/// The response to a request.
+/// Makes the response to a request other than a delivery.
 pub(super) fn of_request(response: FalseResponse) -> Response {
     match response {
         FalseResponse::Error(status) => {
@@ -162,7 +162,7 @@ pub(super) fn of_request(response: FalseResponse) -> Response {
     }
 }
 
-/// The response instead of a picture of this media type.
+/// Makes the response that replaces a picture of this media type.
 pub(super) fn of_delivery(file: FalseFile, media_type: &'static str, picture: &Bytes) -> Response {
     match file {
         FalseFile::Empty => bytes(media_type, Vec::new()),
@@ -178,23 +178,23 @@ pub(super) fn of_delivery(file: FalseFile, media_type: &'static str, picture: &B
     }
 }
 
-/// The first half of some bytes, followed by the end of the connection.
+/// A body with the first half of some bytes, after which the connection ends.
 pub(crate) fn cut_short(bytes: &Bytes, cut: Cut) -> Body {
     let half = bytes.slice(..bytes.len() / 2);
     let end = async move {
-        // The server flushes what it has while no more data is available.
+        // Yield once, because the server sends what it has only while no more data is available.
         tokio::task::yield_now().await;
         Err(cut)
     };
     Body::from_stream(stream::iter([Ok(half)]).chain(stream::once(end)))
 }
 
-/// The same response, whose body starts after a pause.
+/// Delays the body of a response until `pause` has ended.
 pub(super) fn with_late_body(
     mut response: Response,
     pause: impl Future<Output = ()> + Send + 'static,
 ) -> Response {
-    // A stream does not say how long it is.
+    // The new body is a stream, whose length is not known, so keep the length in a header.
     if let Some(length) = response.body().size_hint().exact() {
         response.headers_mut().insert(header::CONTENT_LENGTH, length.into());
     }
@@ -224,7 +224,7 @@ fn other_format(media_type: &str) -> Vec<u8> {
 
 fn black([width, height]: [u32; 2], format: ImageFormat) -> Vec<u8> {
     let mut encoded = Cursor::new(Vec::new());
-    // Writing to memory does not fail. If it did, the body would still have the wrong format.
+    // Writing to memory does not fail. If it did, the body would still not be the expected picture.
     let _ = RgbImage::new(width, height).write_to(&mut encoded, format);
     encoded.into_inner()
 }

@@ -1,18 +1,18 @@
-//! What the fuzz targets call of this module.
+//! The functions of this module that the fuzz targets call.
 
 use serde_json::Value;
 
 pub use super::grammar::FaultSource as Source;
 use super::{FaultError, FaultPlace, RequestedFaults, grammar::FaultSpec};
 
-/// A fault, without its text.
+/// A fault as the parser understood its text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadFault {
     /// The name of the fault.
     pub name: &'static str,
-    /// What it does, and how often.
+    /// What the fault does, and how often.
     pub effect: String,
-    /// Where it applies.
+    /// Where the fault applies.
     pub places: &'static [FaultPlace],
 }
 
@@ -22,7 +22,7 @@ pub fn read(text: &str, source: Source) -> Result<ReadFault, FaultError> {
     Ok(ReadFault { name: known.name, effect: format!("{effect:?} {often:?}"), places })
 }
 
-/// The faults in the texts of a request, as written.
+/// The texts of the faults that the words in a request ask for.
 pub fn words(request: &Value) -> Vec<String> {
     RequestedFaults::in_words(request).list.into_iter().map(|spec| spec.text).collect()
 }

@@ -15,7 +15,7 @@ use crate::values::{MAX_COUNT, names};
 pub(super) enum Often {
     Times(u64),
     Always,
-    /// With this probability each time.
+    /// With this probability, each time.
     Chance(f64),
 }
 
@@ -35,33 +35,34 @@ impl Often {
     }
 }
 
-/// Where a fault is requested.
+/// Where a fault was requested, which decides where it applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FaultSource {
     /// In a rule, which applies to all requests.
     Rule,
-    /// In a submission, for itself or for its task.
+    /// In a submission, for the submission itself or for its task.
     Submission,
-    /// In a poll or a delivery, for itself.
+    /// In a poll or a request for a delivery URL, for that request only.
     Request(FaultPlace),
 }
 
-/// The error for text that is not a valid fault.
+/// The error for a text that is not a valid fault.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("invalid fault `{text}`: {problem}")]
 #[non_exhaustive]
 pub struct FaultError {
-    /// The text, or the start of a long one. `?` stands for each character that can't be printed.
+    /// The text, or the beginning of a long text. `?` stands for each character that can't be
+    /// printed.
     pub text: String,
-    /// What is wrong with it.
+    /// What is wrong with the text.
     pub problem: &'static str,
 }
 
 /// The maximum length of a quoted text, in characters.
 const QUOTED: usize = 60;
 
-/// A requested fault.
+/// A fault that a rule or a request asks for.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(try_from = "WrittenFault", into = "WrittenFault")]
 pub(super) struct FaultSpec {
@@ -71,11 +72,11 @@ pub(super) struct FaultSpec {
     pub(super) effect: Effect,
     pub(super) places: &'static [FaultPlace],
     pub(super) often: Often,
-    /// How often it has been applied.
+    /// How often the fault has been applied.
     pub(super) applied: u64,
 }
 
-/// A requested fault in a snapshot: its text, and how often it has been applied.
+/// A fault as a snapshot stores it: its text, and how often the fault has been applied.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WrittenFault {
@@ -105,7 +106,7 @@ impl FaultSpec {
     }
 
     fn read(text: &str, source: FaultSource) -> Result<Self, &'static str> {
-        // A value may contain colons, such as a host with a port.
+        // Split at the last colon, because a value may contain colons, such as a host with a port.
         let (rest, often) = match text.rsplit_once(':') {
             Some((rest, tail)) if Often::parse(tail).is_some() => (rest, Often::parse(tail)),
             Some((rest, _)) if !rest.contains('=') => {
@@ -137,8 +138,8 @@ impl FaultSpec {
         })
     }
 
-    /// Whether it applies at a time of the simulator's clock; `draw` returns a random number from 0
-    /// to 1.
+    /// Whether the fault applies at this time of the simulator's clock. `draw` returns a random
+    /// number from 0 to 1.
     pub(super) fn is_due(&self, now: Duration, draw: impl FnOnce() -> f64) -> bool {
         match self.often {
             _ if !self.effect.is_possible_at(now) => false,
@@ -148,7 +149,7 @@ impl FaultSpec {
         }
     }
 
-    /// How often it will still apply, if that is known.
+    /// How often the fault will still apply. `None` for `always` and for probabilities.
     pub(super) fn left(&self) -> Option<u64> {
         match self.often {
             Often::Times(times) => Some(times.saturating_sub(self.applied)),
@@ -156,7 +157,7 @@ impl FaultSpec {
         }
     }
 
-    /// Whether the two cannot apply to the same request.
+    /// Whether the two faults cannot apply to the same request.
     pub(super) fn excludes(&self, other: &Self) -> bool {
         let exclusive = self.effect.is_exclusive() && other.effect.is_exclusive();
         exclusive || self.known.name == other.known.name

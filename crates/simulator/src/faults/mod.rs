@@ -36,33 +36,34 @@ use crate::{
     webhooks::WebhookFaults,
 };
 
-/// A handle to the faults of a simulator: the known ones, and the rules that apply them. Clones
-/// share the same rules.
+/// A handle to the faults of a simulator: the known faults, and the rules that apply them. All
+/// clones of a handle share the rules.
 ///
 /// A rule is written `name[@place][=value][:often]`, as in `html-502@poll:0.1`:
 ///
 /// - `name` is one of [`known`](Faults::known);
-/// - `place` is `submission`, `poll`, `delivery` or `webhook`; without it a rule applies wherever
-///   the fault can;
+/// - `place` is `submission`, `poll`, `delivery` or `webhook`; a rule without it applies at all
+///   places where the fault can apply;
 /// - `value` is the value of the fault, such as the seconds of `slow-body`;
 /// - `often` is `once`, a number of times such as `3x`, `always`, or a probability such as `0.25`,
-///   which is drawn from [`Config::seed`](crate::Config::seed). The default of a rule is `always`.
+///   which is drawn from [`Config::seed`](crate::Config::seed). For a rule, the default is
+///   `always`.
 ///
 #[doc = include_str!("table.md")]
 ///
-/// A submission can request faults by words in its texts, as in `a fox [[html-502@poll:3x]]`, and
-/// every request by its header `x-simulator-fault`, as in `x-simulator-fault: reset,
+/// A submission can request faults by words in its texts, as in `a fox [[html-502@poll:3x]]`. Every
+/// request can request faults in its header `x-simulator-fault`, as in `x-simulator-fault: reset,
 /// slow-headers@poll=2:always`. Without a place, such a fault applies at the first of its places,
-/// or to the poll or delivery with the header. The default of `often` is `once`. Faults of a
-/// submission itself are counted across repetitions with the same body, header, key and endpoint,
-/// so a client that retries succeeds. The others are kept with the task.
+/// or, if a poll or a request for a delivery URL has the header, to that request. The default of
+/// `often` is `once`. If a client repeats a submission with the same body, header, key and
+/// endpoint, the faults of the submission itself continue to count, so a client that retries
+/// eventually succeeds. The task keeps the other faults of the submission.
 ///
-/// At most one fault replaces the response of a request: the first that is due among those of the
-/// header, then of the words, then of the rules. Slow headers and bodies, `idle-close` and
-/// `clock-skew` apply in addition. A request that is rejected uses up no fault, but credits and the
-/// number of active tasks are checked after the faults that respond before a submission is
-/// accepted, such as
-/// `html-502`.
+/// At most one fault replaces the response of a request. It is the first one that is due among
+/// those of the header, then of the words, then of the rules. Slow headers and bodies, `idle-close`
+/// and `clock-skew` apply in addition. A request that is rejected does not use up faults, with one
+/// exception: the simulator checks credits and the number of active tasks only after the faults
+/// that respond before a submission is accepted, such as `html-502`.
 #[derive(Clone)]
 pub struct Faults {
     chance: Chance,
@@ -81,14 +82,14 @@ struct Rule {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct FaultRule {
-    /// Its number, which is never reused.
+    /// The number of the rule, which is never reused.
     pub id: u64,
     /// The rule as it was written.
     pub text: String,
-    /// How often it has been applied.
+    /// How often the rule has been applied.
     pub applied: u64,
-    /// How often it will still apply; `None` for `always` or a probability. A rule that is used up
-    /// stays in the list.
+    /// How often the rule will still apply. `None` for `always` or a probability. A rule that is
+    /// used up stays in the list.
     pub left: Option<u64>,
 }
 
@@ -99,14 +100,15 @@ impl Rule {
     }
 }
 
-/// The rules, and what has been applied.
+/// The rules, and how often each fault has been applied.
 #[derive(Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FaultState {
-    /// The number of random draws, so that the same requests in the same order draw the same.
+    /// The number of random draws so far. Each draw depends on its number, so the same requests in
+    /// the same order get the same draws.
     draws: u64,
     rules: Vec<Rule>,
-    /// The number of rules so far, which is the id of the last one.
+    /// The number of rules that were ever added, which is the id of the last one.
     rules_made: u64,
     #[serde(skip)]
     repeats: Repeats,
@@ -124,7 +126,7 @@ fn by_known_name<'de, D: Deserializer<'de>>(
 }
 
 impl Faults {
-    /// Creates the faults with the rules of the configuration.
+    /// Creates the handle, and adds the rules of the configuration.
     pub(crate) fn with_rules(
         chance: Chance,
         clock: Clock,
@@ -139,12 +141,12 @@ impl Faults {
         Ok(faults)
     }
 
-    /// The rules and counters now.
+    /// Returns a copy of the rules and counters.
     pub(crate) fn snapshot(&self) -> FaultState {
         self.state().clone()
     }
 
-    /// Returns to other rules and counters.
+    /// Replaces the rules and counters by those of a snapshot.
     pub(crate) fn restore(&self, state: FaultState) {
         *self.state() = state;
     }
@@ -197,10 +199,11 @@ impl Faults {
         self.state().applied.clone()
     }
 
-    /// The faults of a submission. A repeated submission continues where the last one left off.
+    /// Selects the faults of a submission. If the client repeats a submission, the counters of its
+    /// faults continue.
     ///
-    /// A submission that is rejected does not use up a fault. If it cannot be accepted, only the
-    /// faults that respond instead apply.
+    /// A submission that will be rejected (`can_be_accepted` is false) uses up only the faults that
+    /// respond before it would be rejected.
     pub(crate) fn apply_to_submission(
         &self,
         requested: &mut RequestedFaults,
@@ -218,13 +221,13 @@ impl Faults {
         if let Some(repeat) = requested.repeat.take() {
             state.repeats.keep(repeat, &requested.list);
         }
-        // The task keeps the others.
+        // The task keeps the faults that apply later.
         requested.list.retain(|spec| !spec.places.contains(&FaultPlace::Submission));
         applied
     }
 
-    /// The faults of a poll or a delivery: those that it requests itself, and those that its task
-    /// keeps.
+    /// Selects the faults of a poll or a delivery: those that the request itself asks for, and
+    /// those that its task keeps.
     pub(crate) fn apply(
         &self,
         place: FaultPlace,
@@ -236,7 +239,7 @@ impl Faults {
         self.state().apply((self.chance, self.clock.now()), place, all, |_| true)
     }
 
-    /// The faults of a task's webhook.
+    /// Selects the faults of a task's webhook.
     pub(crate) fn webhook_faults(&self, task: &mut RequestedFaults) -> WebhookFaults {
         let own = task.list.iter_mut();
         self.state()
@@ -246,7 +249,7 @@ impl Faults {
 }
 
 impl FaultState {
-    /// Checks a state that was read from a document.
+    /// Checks a state that was read from a snapshot.
     pub(crate) fn check(&self) -> Result<(), &'static str> {
         let mut counts = self.applied.values().chain([&self.draws, &self.rules_made]);
         let ids = self.rules.iter().map(|rule| rule.id).chain([self.rules_made.saturating_add(1)]);
@@ -259,8 +262,8 @@ impl FaultState {
         }
     }
 
-    /// Selects the faults that are due: first those that the request asks for, then those of
-    /// the rules. Of faults that exclude each other only the first is used up.
+    /// Selects the faults that are due: first those that the request asks for, then those of the
+    /// rules. If faults exclude each other, only the first one applies and is used up.
     fn apply<'a>(
         &'a mut self,
         (chance, now): (Chance, Duration),

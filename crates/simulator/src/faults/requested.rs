@@ -1,4 +1,4 @@
-//! The faults that a request asks for, in a header and in words in its texts.
+//! The faults that a request asks for, in its header or in words in its texts.
 
 use std::collections::VecDeque;
 
@@ -17,18 +17,19 @@ use crate::{contract::key_header, values::texts};
 /// The header that requests faults.
 const HEADER: &str = "x-simulator-fault";
 
-/// The maximum number of faults in a request.
+/// The maximum number of faults that a request can ask for.
 const MAX_FAULTS: usize = 16;
 
-/// A word that looks like a fault but selects a status.
+/// A word that looks like a fault, but selects the status of the task.
 const STATUS_WORD: &str = "unknown-status";
 
-/// The faults that a request asks for; for a submission, also those of its task.
+/// The faults that a request asks for. Those of a submission include the faults of its task.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct RequestedFaults {
     pub(super) list: Vec<FaultSpec>,
-    /// Identifies a repeated submission, if it requests faults of submissions.
+    /// The identity of the submission, by which a repetition is recognized. `None` if no fault
+    /// applies to the submission itself.
     #[serde(skip)]
     pub(super) repeat: Option<Identity>,
 }
@@ -37,7 +38,8 @@ pub(crate) struct RequestedFaults {
 pub(super) type Identity = [u8; 32];
 
 impl RequestedFaults {
-    /// The faults in the header of a request at `place`, or what is wrong with the header.
+    /// Reads the faults in the header of a request at `place`, or returns what is wrong with the
+    /// header.
     pub(crate) fn in_header(headers: &HeaderMap, place: FaultPlace) -> Result<Self, String> {
         let source = match place {
             FaultPlace::Submission => FaultSource::Submission,
@@ -56,8 +58,8 @@ impl RequestedFaults {
         Ok(Self { list, repeat: None })
     }
 
-    /// The faults in the words of a submission's texts, at any depth. Everything else in double
-    /// brackets is ordinary text.
+    /// Reads the faults in the words of a submission's texts, at any depth. Other words in double
+    /// brackets request no fault.
     pub(crate) fn in_words(request: &Value) -> Self {
         let mut list = Vec::new();
         texts::any(request, &mut |text| {
@@ -78,7 +80,7 @@ impl RequestedFaults {
         Self { list, repeat: None }
     }
 
-    /// Puts the faults of the header before those of the words, and computes the identity of the
+    /// Adds the faults of the header, before those of the words, and computes the identity of the
     /// submission.
     pub(crate) fn join(
         &mut self,
@@ -103,11 +105,11 @@ impl RequestedFaults {
     }
 }
 
-/// The maximum number of submissions to remember; the oldest is dropped.
+/// The maximum number of submissions to remember. Above it, the oldest is dropped.
 const MAX_REPEATS: usize = 1024;
 
-/// How often each fault of a submission has been applied, by the identity of the submission, so
-/// that a client that repeats it eventually succeeds. In the order of their first attempt.
+/// How often each fault of a submission has been applied, so that a client that repeats the
+/// submission eventually succeeds. The submissions are in the order of their first attempts.
 #[derive(Clone, Default)]
 pub(super) struct Repeats(VecDeque<(Identity, Vec<u64>)>);
 

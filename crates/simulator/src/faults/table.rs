@@ -1,5 +1,5 @@
-//! The faults: the table of the documentation, from which the notation and the page have their
-//! names, places, values and effects, and what each one does.
+//! The faults, and what each one does. Their names, places, values and effects come from the table
+//! of the documentation, so that the parser and the documentation agree.
 
 use std::{fmt, ops::Range, str::FromStr, sync::LazyLock, time::Duration};
 
@@ -56,13 +56,14 @@ impl fmt::Display for FaultPlace {
 #[derive(Clone, Copy, Debug, Serialize)]
 #[non_exhaustive]
 pub struct KnownFault {
-    /// Its name in the notation.
+    /// The name of the fault in the notation.
     pub name: &'static str,
-    /// Where it can apply. A request that names no place gets it at the first.
+    /// Where the fault can apply. A request that does not name a place gets the fault at the first
+    /// one.
     pub places: &'static [FaultPlace],
-    /// The allowed value after `=`, and the default; empty if it takes no value.
+    /// The allowed value after `=`, and the default. Empty if the fault does not take a value.
     pub value: &'static str,
-    /// What happens.
+    /// What the fault does.
     pub effect: &'static str,
 }
 
@@ -71,7 +72,7 @@ impl KnownFault {
         KNOWN.iter().find(|known| known.name == name)
     }
 
-    /// A row of the table.
+    /// Reads a row of the table.
     fn read(row: &'static str) -> Option<Self> {
         let mut cells = row.trim_matches('|').split('|').map(str::trim);
         let name = cells.next()?.trim_matches('`');
@@ -79,7 +80,7 @@ impl KnownFault {
         Some(Self { name, places: places.leak(), value: cells.next()?, effect: cells.next()? })
     }
 
-    /// What it does with this value.
+    /// Returns what the fault does with this value, or what is wrong with the value.
     pub(super) fn effect_of(&self, value: Option<&str>) -> Result<Effect, &'static str> {
         if let Some((_, effect)) = WITHOUT_VALUE.iter().find(|(name, _)| *name == self.name) {
             let refusal = value.map(|_| "this fault does not take a value");
@@ -98,7 +99,7 @@ pub(super) static KNOWN: LazyLock<Vec<KnownFault>> = LazyLock::new(|| {
 const UNCHANGED: WebhookFaults =
     WebhookFaults { duplicate: false, late: Duration::ZERO, out_of_order: false, forged: false };
 
-/// The effects of faults that take no value.
+/// The effects of the faults that take no value.
 static WITHOUT_VALUE: [(&str, Effect); 15] = [
     ("html-502", Effect::Instead(FalseResponse::ProxyPage)),
     ("reply-lost", Effect::AfterAcceptance(FalseResponse::Cut(Cut::Close))),
@@ -117,10 +118,10 @@ static WITHOUT_VALUE: [(&str, Effect); 15] = [
     ("webhook-forged", Effect::Webhook(WebhookFaults { forged: true, ..UNCHANGED })),
 ];
 
-/// Makes an effect from a value.
+/// Creates an effect from the value of a fault.
 type Reader = fn(Option<&str>) -> Result<Effect, &'static str>;
 
-/// The effects of faults that take a value.
+/// The effects of the faults that take a value.
 const WITH_VALUE: [(&str, Reader); 12] = [
     ("error-before", |value| Ok(Effect::Instead(FalseResponse::Error(status(value)?)))),
     ("outage", |value| Ok(Effect::Outage(period(value, 0..60)?))),
@@ -173,7 +174,7 @@ fn skew(value: Option<&str>) -> Result<i64, &'static str> {
     seconds.ok_or("expected a whole number of seconds, at most a year, or a negative one")
 }
 
-/// Parses two times in seconds, as in `10..70`.
+/// Parses two times in seconds, such as `10..70`.
 fn period(value: Option<&str>, default: Range<u64>) -> Result<Range<Duration>, &'static str> {
     let (from, until) = match value {
         Some(value) => value.split_once("..").map(|(from, until)| (Some(from), Some(until))),
@@ -205,53 +206,55 @@ fn host(value: Option<&str>, default: &str) -> Result<String, &'static str> {
 /// What a fault does to a request or a webhook.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Effect {
-    /// This response instead of any processing. A connection is cut in the middle of a delivery.
+    /// Responds with this, instead of processing the request. If it ends the connection and the
+    /// request is for a delivery URL, the connection ends in the middle of the delivery.
     Instead(FalseResponse),
-    /// A 500 instead of any processing, between these times of the simulator's clock.
+    /// Responds with a 500, instead of processing the request, between these times of the
+    /// simulator's clock.
     Outage(Range<Duration>),
-    /// This response after the submission was accepted.
+    /// Responds with this after the submission was accepted.
     AfterAcceptance(FalseResponse),
-    /// The polling URL has this host, with an optional port.
+    /// Returns a polling URL with this host, and optionally a port.
     PollingHost(String),
-    /// The response starts after this time.
+    /// Starts the response after this time.
     SlowHeaders(Duration),
-    /// The body of the response starts after this time.
+    /// Starts the body of the response after this time.
     SlowBody(Duration),
-    /// The connection is closed once it has been idle for this time.
+    /// Closes the connection after it has been idle for this time.
     IdleClose(Duration),
-    /// The `Date` of the response is this many seconds later than it is.
+    /// Sets the `Date` of the response to this many seconds after the actual time.
     ClockSkew(i64),
-    /// The poll response has this status.
+    /// Returns this status in the poll response.
     Status(FalseStatus),
-    /// The delivery is this file.
+    /// Delivers this instead of the picture.
     File(FalseFile),
-    /// The connection is cut in the middle of a delivery.
+    /// Ends the connection in the middle of the delivery.
     CutShort(Cut),
-    /// These changes of a webhook.
+    /// Applies these faults to the webhook.
     Webhook(WebhookFaults),
 }
 
-/// A response that is not the service's own.
+/// A response that replaces the service's own response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FalseResponse {
     /// An error with this status code.
     Error(StatusCode),
     /// The error page of a proxy.
     ProxyPage,
-    /// A 429, and how many seconds to wait.
+    /// A 429, with the number of seconds to wait.
     RateLimited(u64),
-    /// No response.
+    /// No response: the connection ends.
     Cut(Cut),
 }
 
-/// The status in a poll response that is not the task's own.
+/// A status in a poll response that replaces the status of the task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FalseStatus {
-    /// An in-progress status that no client knows.
+    /// An in-progress status that clients do not know.
     Unknown,
     /// `Task not found`.
     NotFound,
-    /// The first in-progress status.
+    /// The first in-progress status, even if the task has ended.
     Stale,
 }
 
@@ -263,18 +266,18 @@ pub(super) enum FalseFile {
     Half,
     /// An HTML page.
     Page,
-    /// A picture of another format, with the announced media type.
+    /// A picture in another format, with the media type of the task's format.
     OtherFormat,
-    /// A picture of another size, in the format of the task.
+    /// A picture of another size, in the task's format.
     OtherSize,
-    /// Text, with the announced media type.
+    /// Text, with the media type of the task's format.
     Text,
-    /// The response of an expired delivery URL.
+    /// The response to a delivery URL that has expired.
     Expired,
 }
 
 impl Effect {
-    /// Whether it may apply at this time of the simulator's clock.
+    /// Whether the fault can apply at this time of the simulator's clock.
     pub(super) fn is_possible_at(&self, now: Duration) -> bool {
         match self {
             Self::Outage(period) => period.contains(&now),
@@ -282,7 +285,7 @@ impl Effect {
         }
     }
 
-    /// Whether it decides about the response, which only one fault can do.
+    /// Whether the fault determines the response, which only one fault of a request can do.
     pub(super) fn is_exclusive(&self) -> bool {
         !matches!(
             self,

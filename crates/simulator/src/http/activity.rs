@@ -1,4 +1,4 @@
-//! What a connection is doing, and until when its client must act.
+//! Tracks what a connection is doing, and by when its client must act.
 
 use std::{
     collections::BTreeMap,
@@ -8,22 +8,23 @@ use std::{
 
 use tokio::{sync::Notify, time::Instant};
 
-/// Ends a connection before or in the middle of a response.
+/// A request to end a connection, before a response or in the middle of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the connection is to be cut")]
 pub(crate) enum Cut {
-    /// Close it, as a server does when it stops.
+    /// Close the connection, as a server does that stops.
     Close,
-    /// Reset it, as after a network failure.
+    /// Reset the connection, as after a network failure.
     Reset,
 }
 
-/// Closes a connection once it has been idle for this time after a response.
+/// An extension of a response: afterwards, the connection is closed when it has been idle for this
+/// time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct IdleClose(pub(crate) Duration);
 
-/// The connections of a listener that wait for a request. Their number is limited, because each one
-/// takes about 20 KiB, and clients can leave any number of them idle.
+/// The connections of a listener that wait for a request. Their number is limited, because each of
+/// them takes about 20 KiB of memory, and clients can leave any number of connections idle.
 pub(crate) struct IdleConnections {
     max: usize,
     queue: Mutex<IdleQueue>,
@@ -32,7 +33,7 @@ pub(crate) struct IdleConnections {
 #[derive(Default)]
 struct IdleQueue {
     next_place: u64,
-    /// Those that have waited longest come first.
+    /// The waiting connections by their places. The one that has waited longest comes first.
     waiting: BTreeMap<u64, Weak<Activity>>,
 }
 
@@ -45,8 +46,8 @@ impl IdleConnections {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a connection and returns its place. If there are too many, the one that has waited
-    /// longest loses its place and is returned.
+    /// Adds a connection and returns its place. If there are now too many, also removes and returns
+    /// the connection that has waited longest.
     fn enter(&self, connection: &Arc<Activity>) -> (u64, Option<Arc<Activity>>) {
         let mut queue = self.queue();
         let place = queue.next_place;
@@ -58,7 +59,7 @@ impl IdleConnections {
     }
 }
 
-/// The state of one connection, shared by everything that serves it.
+/// The state of one connection, which everything that serves the connection shares.
 pub(crate) struct Activity {
     timeout: Duration,
     idle_connections: Arc<IdleConnections>,
@@ -67,15 +68,17 @@ pub(crate) struct Activity {
 }
 
 struct ConnectionState {
-    /// Requests whose responses have not been handed over completely.
+    /// The number of requests whose responses have not been handed over completely.
     exchanges: usize,
-    /// Those for which the client waits: their handlers or bodies are not ready.
+    /// The number of those requests for which the client waits for the service, because the handler
+    /// or the next part of the body is not ready.
     working: usize,
-    /// Since when the client is to act, unless it waits.
+    /// The time since which the client has to act, if `working` is 0.
     since: Instant,
-    /// The time after which an idle connection is closed, if it is not that of a slow client.
+    /// The time after which the connection is closed if it is idle. `None` stands for the timeout
+    /// of slow clients.
     idle_close: Option<Duration>,
-    /// Among the idle connections.
+    /// The place among the idle connections, if the connection is idle.
     place: Option<u64>,
     cut: Option<Cut>,
 }
@@ -99,18 +102,18 @@ impl Activity {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// From now on, the connection waits for a request. If too many do, the one that has waited
-    /// longest is closed.
+    /// Called when the connection begins to wait for a request. If too many connections wait,
+    /// closes the one that has waited longest.
     fn wait(self: &Arc<Self>) {
         let (place, longest) = self.idle_connections.enter(self);
         self.state().place = Some(place);
-        // A request may have arrived in this moment.
+        // Skip the connection if a request has just arrived on it.
         if let Some(longest) = longest.filter(|longest| longest.is_idle()) {
             longest.cut_with(Cut::Close);
         }
     }
 
-    /// Gives up its place among the idle connections.
+    /// Gives up the place among the idle connections.
     fn leave(&self) {
         let place = self.state().place.take();
         if let Some(place) = place {
@@ -118,7 +121,7 @@ impl Activity {
         }
     }
 
-    /// The headers of a request have arrived.
+    /// Called when the headers of a request have arrived.
     pub(super) fn start(self: &Arc<Self>) -> Exchange {
         self.leave();
         let mut state = self.state();
@@ -128,15 +131,15 @@ impl Activity {
         Exchange { activity: Arc::clone(self), is_working: true }
     }
 
-    /// When the client must have sent a request or have read a part of a response. `None` if it
-    /// waits for the service, or if the time limit is endless.
+    /// The time by which the client must have sent a request, or must have read a part of a
+    /// response. `None` if the client is waiting for the service, or if the timeout is unlimited.
     pub(super) fn deadline(&self) -> Option<Instant> {
         let state = self.state();
         let timeout = state.idle_close.filter(|_| state.exchanges == 0).unwrap_or(self.timeout);
         if state.working == 0 { state.since.checked_add(timeout) } else { None }
     }
 
-    /// Whether the connection has no request.
+    /// Whether the connection has no request in progress.
     pub(super) fn is_idle(&self) -> bool {
         self.state().exchanges == 0
     }
@@ -146,7 +149,7 @@ impl Activity {
         self.cut.notify_one();
     }
 
-    /// How the connection must end, if somebody cut it.
+    /// How the connection must end, if it was cut.
     pub(super) fn cut(&self) -> Option<Cut> {
         self.state().cut
     }
@@ -162,25 +165,25 @@ impl Drop for Activity {
     }
 }
 
-/// A request and its response, until the response has been handed over or is dropped.
+/// A request with its response, until the response has been handed over completely or is dropped.
 pub(super) struct Exchange {
     activity: Arc<Activity>,
     is_working: bool,
 }
 
 impl Exchange {
-    /// The client waits for the service.
+    /// From now on, the client waits for the service.
     pub(super) fn work(&mut self) {
         self.set_working(true);
     }
 
-    /// The client is to read what the service has handed over.
+    /// From now on, the client has to read what the service has handed over.
     pub(super) fn hand_over(&mut self) {
         self.set_working(false);
         self.activity.state().since = Instant::now();
     }
 
-    /// Closes the connection once it has been idle for this time.
+    /// Makes the connection close after it has been idle for this time.
     pub(super) fn close_when_idle(&self, IdleClose(time): IdleClose) {
         self.activity.state().idle_close = Some(time);
     }
@@ -192,7 +195,7 @@ impl Exchange {
         self.is_working = is_working;
     }
 
-    /// Ends the connection in the middle of the response.
+    /// Ends the connection at once, even in the middle of the response.
     pub(super) fn cut_with(&self, cut: Cut) {
         self.activity.cut_with(cut);
     }
@@ -224,7 +227,8 @@ mod tests {
             connections.iter().map(|connection| connection.cut()).collect::<Vec<_>>()
         };
         assert_eq!(closed(&connections), [Some(Cut::Close), None, None]);
-        // The second one has a request, so that it does not wait. Then it waits again.
+        // The second connection has a request, so it is not among the idle ones. Later it is idle
+        // again.
         let exchange = connections[1].start();
         let _fourth = connect();
         assert_eq!(closed(&connections[1..]), [None, None]);

@@ -1,4 +1,4 @@
-//! Request and response bodies, with timeouts and limits.
+//! Reads request bodies, with timeouts and limits, and tracks response bodies.
 
 use std::{
     error::Error,
@@ -24,12 +24,12 @@ use tokio::{
 
 use super::activity::{Cut, Exchange};
 
-/// How long a client may take to send a body. An extension of its request.
+/// The time that a client may take to send a body, as an extension of the request.
 #[derive(Clone, Copy)]
 pub(super) struct ClientTimeout(pub(super) Duration);
 
-/// The body of a response, which tells its connection whether it waits for the service or the
-/// client.
+/// The body of a response. It tells its connection whether the client is waiting for the service,
+/// or the service for the client.
 pub(super) struct TrackedBody {
     body: Body,
     exchange: Exchange,
@@ -77,17 +77,17 @@ fn cut_in(error: &axum::Error) -> Option<Cut> {
     causes.find_map(|cause| cause.downcast_ref::<Cut>().copied())
 }
 
-/// What a body takes of the memory that all bodies may take together, in bytes. It is given back
-/// when this is dropped.
+/// The part that one body takes of the memory for all bodies, in bytes. Dropping it returns the
+/// memory.
 pub(crate) type Share = OwnedSemaphorePermit;
 
-/// A share that takes nothing yet.
+/// Creates a share that does not take any memory yet.
 pub(crate) fn share(budget: &Arc<Semaphore>) -> Option<Share> {
     Arc::clone(budget).try_acquire_many_owned(0).ok()
 }
 
-/// Takes more, if there is enough. A body may take as much as it leaves free, so that a few large
-/// ones do not keep out the small ones.
+/// Takes more memory, if there is enough. A body may take at most as much as it leaves free, so
+/// that a few large bodies cannot keep small ones out.
 fn take(share: &mut Share, bytes: usize) -> Option<()> {
     let budget = Arc::clone(share.semaphore());
     let left = budget.available_permits().checked_sub(bytes)?;
@@ -101,17 +101,17 @@ fn take(share: &mut Share, bytes: usize) -> Option<()> {
 /// Why a body could not be read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum BodyError {
-    /// It is larger than the limit.
+    /// The body is larger than the limit.
     TooLarge,
-    /// Other bodies take the memory.
+    /// The other bodies take too much of the memory.
     NoRoom,
-    /// The client took too long.
+    /// The client did not send the body in time.
     TooSlow,
     /// The connection failed.
     Broken,
 }
 
-/// A body, and its share of the memory for bodies.
+/// A body, with its share of the memory for bodies.
 pub(crate) struct ReadBody {
     bytes: Vec<u8>,
     share: Option<Share>,
@@ -138,12 +138,13 @@ impl ReadBody {
     }
 }
 
-/// The length of a body, if the headers contain it.
+/// The length of a body, if the headers of the request announce it.
 pub(crate) fn announced(headers: &HeaderMap) -> Option<u64> {
     headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
-/// Reads a body of at most `limit` bytes. A body that is announced as larger is not read.
+/// Reads a body of at most `limit` bytes. If the headers announce a larger body, fails without
+/// reading any of it.
 pub(crate) async fn read(
     head: &Parts,
     body: &mut Body,
@@ -166,13 +167,16 @@ pub(crate) async fn read(
     Ok(read)
 }
 
-/// How much of a body is discarded before the response. Of larger ones, it is discarded afterwards.
+/// The maximum number of bytes of a rejected body to discard before the response is sent. The rest
+/// of a larger body is discarded after the response.
 const MAX_DISCARDED: usize = 64 << 10;
 
-/// Discards what has arrived of the body of a rejected request, without waiting for the rest.
-/// Returns whether that is all of it, so that the connection can be used for further requests.
+/// Discards the part of a rejected request's body that has already arrived, without waiting for the
+/// rest. Returns whether that was the whole body, so that the connection can serve further
+/// requests.
 pub(crate) async fn discard_arrived(head: &Parts, body: &mut Body) -> bool {
-    // Reading would tell the client to send the body.
+    // Do not read if the client waits for permission, because reading would ask the client to send
+    // the body.
     let mut left = if head.headers.contains_key(header::EXPECT) { 0 } else { MAX_DISCARDED };
     let mut yielded = false;
     while left > 0 {
@@ -183,7 +187,8 @@ pub(crate) async fn discard_arrived(head: &Parts, body: &mut Body) -> bool {
             }
             Poll::Ready(_) => break,
             Poll::Pending if yielded => break,
-            // The connection passes on the next part while this task does not run.
+            // Yield once: the connection can pass on the next part only while this task does not
+            // run.
             Poll::Pending => {
                 yielded = true;
                 yield_now().await;

@@ -43,20 +43,20 @@ use super::{
 /// The maximum size of the headers of a request, and of the buffers of a connection.
 const MAX_BUFFER_BYTES: usize = 16 << 10;
 
-/// How long a client has to confirm the end of an idle connection.
+/// The time in which a client must confirm the end of an idle connection.
 const GOODBYE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How a connection ended.
 enum End {
-    /// By either side, after the last response.
+    /// Either side closed the connection after the last response.
     Done,
-    /// With hyper's own response to a request that is not valid HTTP.
+    /// A request was not valid HTTP, and hyper has responded with this status code.
     Unreadable(StatusCode),
-    /// The client took too long, or somebody cut the connection.
+    /// The client took too long, or the connection was cut.
     Aborted,
 }
 
-/// Serves requests until the connection is closed by either side.
+/// Serves the requests of a connection until either side closes it.
 pub(super) async fn serve(
     stream: TcpStream,
     service: Service,
@@ -78,7 +78,7 @@ pub(super) async fn serve(
     });
     let mut builder = Builder::new(TokioExecutor::new());
     // With vectored writes, hyper would send its response to an invalid request before the rest of
-    // an earlier one.
+    // the response to an earlier request.
     builder.http1().max_buf_size(MAX_BUFFER_BYTES).writev(false);
     let mut connection = Box::pin(builder.serve_connection(TokioIo::new(lent), service));
     let end = drive(connection.as_mut(), &activity, &mut stopped).await;
@@ -89,7 +89,8 @@ pub(super) async fn serve(
         End::Unreadable(status) => on_protocol_error(status),
         End::Aborted => {
             if activity.cut() == Some(Cut::Reset) {
-                // If this fails the connection is closed normally. There is no way to report it.
+                // If this fails, the connection is closed normally. There is no way to report the
+                // error.
                 let _ = tcp(&socket).set_zero_linger();
             }
             return;
@@ -101,8 +102,8 @@ pub(super) async fn serve(
     }
 }
 
-/// Encrypts a connection if there is an acceptor. Returns `None` if the client takes too long or
-/// does not agree.
+/// Encrypts a connection, if there is a TLS acceptor. Returns `None` if the handshake fails or
+/// takes too long.
 async fn encrypted(
     stream: TcpStream,
     tls: Option<TlsAcceptor>,
@@ -129,9 +130,9 @@ async fn respond(
     Ok(response.map(|body| TrackedBody::new(body, exchange)))
 }
 
-/// Runs a connection to its end, at the latest when its client has taken too long. hyper has a time
-/// limit for the headers of HTTP/1 only, but none for HTTP/2, for its own detection of the version
-/// and for clients that do not read.
+/// Runs a connection until it ends, or until its client has taken too long. hyper itself limits
+/// only the time for the headers of an HTTP/1 request. It does not limit HTTP/2, the detection of
+/// the version, or the time in which a client must read.
 async fn drive<C: GracefulConnection<Error = BoxError>>(
     mut connection: Pin<&mut C>,
     activity: &Activity,
@@ -140,7 +141,7 @@ async fn drive<C: GracefulConnection<Error = BoxError>>(
     let mut timer = pin!(sleep(Duration::ZERO));
     let mut is_stopping = false;
     loop {
-        // Polled after the connection, which changes the deadline.
+        // Polled after the connection, because serving the connection changes the deadline.
         let overdue = poll_fn(|context| match activity.deadline() {
             None => Poll::Pending,
             Some(deadline) => {
@@ -161,7 +162,7 @@ async fn drive<C: GracefulConnection<Error = BoxError>>(
             () = overdue => {
                 debug!("disconnected a slow client");
                 if activity.is_idle() {
-                    // Tells an HTTP/2 client which requests were not served.
+                    // This tells an HTTP/2 client which of its requests were not served.
                     connection.as_mut().graceful_shutdown();
                     let _ = timeout(GOODBYE_TIMEOUT, connection).await;
                 }
@@ -177,7 +178,7 @@ async fn drive<C: GracefulConnection<Error = BoxError>>(
 
 fn end_with(error: &(dyn Error + 'static), activity: &Activity) -> End {
     match error.downcast_ref::<hyper::Error>() {
-        // The handler that failed ended the connection.
+        // This error is the consequence of a cut, for example by the handler.
         _ if activity.cut().is_some() => End::Aborted,
         Some(error) if error.is_parse_too_large() => {
             End::Unreadable(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE)
@@ -188,6 +189,6 @@ fn end_with(error: &(dyn Error + 'static), activity: &Activity) -> End {
 }
 
 async fn until_stopped(stopped: &mut watch::Receiver<bool>) {
-    // An error means that the sender was dropped, which also stops it.
+    // An error means that the sender was dropped, which stops the connection, too.
     let _ = stopped.wait_for(|stop| *stop).await;
 }

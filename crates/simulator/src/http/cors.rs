@@ -6,7 +6,7 @@ use axum::{
 };
 use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer, ExposeHeaders};
 
-/// Lets pages of these origins, or of all with `*`, call the router.
+/// Lets pages of these origins call the router, or pages of any origin if `*` is among them.
 pub(crate) fn allow(origins: &[String], router: Router) -> Router {
     if origins.is_empty() {
         return router;

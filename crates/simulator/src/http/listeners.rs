@@ -1,4 +1,5 @@
-//! The sockets of an address. `localhost` is 127.0.0.1 for some clients and `[::1]` for others.
+//! The sockets for an address. Two may be needed, because some clients resolve `localhost` to
+//! 127.0.0.1, and others to `[::1]`.
 
 use std::{
     io::{self, ErrorKind},
@@ -10,19 +11,19 @@ use tracing::debug;
 
 use crate::error::StartError;
 
-/// How many free ports to try until one is free for both IPv4 and IPv6.
+/// The number of free ports to try, until one is free for both IPv4 and IPv6.
 const ATTEMPTS: usize = 8;
 
-/// Sockets with the same port, which clients can connect to from now on.
+/// Sockets with the same port, to which clients can connect from now on.
 pub(crate) struct Listeners {
-    /// The address of the first.
+    /// The address of the first socket.
     pub(crate) address: SocketAddr,
     pub(crate) sockets: Vec<TcpListener>,
 }
 
 impl Listeners {
-    /// Listens on an address, by default on a free port of 127.0.0.1. With 127.0.0.1, it also
-    /// listens on `[::1]`, if there is IPv6.
+    /// Listens on an address, or by default on a free port of 127.0.0.1. If the address is
+    /// 127.0.0.1, also listens on the same port of `[::1]`, if the machine has IPv6.
     pub(crate) async fn open(address: Option<SocketAddr>) -> Result<Self, StartError> {
         let address = address.unwrap_or((Ipv4Addr::LOCALHOST, 0).into());
         let mut attempts = if address.port() == 0 { ATTEMPTS } else { 1 };
@@ -44,7 +45,7 @@ impl Listeners {
         if address.ip() == Ipv4Addr::LOCALHOST {
             match TcpListener::bind((Ipv6Addr::LOCALHOST, address.port())).await {
                 Ok(second) => sockets.push(second),
-                // Otherwise `localhost` would lead to another program.
+                // Fail, because `localhost` would otherwise lead some clients to another program.
                 Err(error) if error.kind() == ErrorKind::AddrInUse => return Err(error),
                 Err(error) => debug!(%error, "no IPv6"),
             }

@@ -1,7 +1,7 @@
 //! Accepts connections, serves them with a router, and disconnects slow clients.
 //!
-//! A handler cuts its connection by adding a [`Cut`] to the extensions of its response, or by a
-//! body that fails with one.
+//! To cut its connection, a handler adds a [`Cut`] to the extensions of its response, or returns a
+//! body that fails with a [`Cut`].
 
 mod activity;
 pub(crate) mod body;
@@ -31,26 +31,26 @@ pub(crate) use self::{
     listeners::Listeners,
 };
 
-/// How long to wait after the system could not accept a connection.
+/// How long to wait after the operating system could not accept a connection.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_secs(1);
 
-/// The maximum number of connections of a listener that wait for a request.
+/// The maximum number of connections of a listener that may wait for a request at the same time.
 const MAX_IDLE_CONNECTIONS: usize = 1024;
 
-/// What is served at a listener.
+/// The service that a listener offers.
 #[derive(Clone)]
 pub(crate) struct Service {
     pub(crate) router: Router,
     pub(crate) tls: Option<TlsAcceptor>,
-    /// A client that takes longer than this to send a request after the connection became idle, to
-    /// send its body, or to read any part of a response is disconnected.
+    /// The time limit for a client to send a request after the connection became idle, to send the
+    /// body of a request, or to read any part of a response. Slower clients are disconnected.
     pub(crate) client_timeout: Duration,
-    /// Called with the status code of the response to each request that is not valid HTTP.
+    /// Called for each request that is not valid HTTP, with the status code of the response.
     pub(crate) on_protocol_error: Arc<dyn Fn(StatusCode) + Send + Sync>,
 }
 
 /// Serves `service` at `listener` until `stopped` is `true` or its sender is dropped. Then it
-/// accepts no more connections, closes the idle ones, and returns when the others are done.
+/// accepts no more connections, closes the idle ones, and returns when the other ones have ended.
 /// Dropping the future drops all connections.
 pub(crate) async fn serve(listener: TcpListener, service: Service, stopped: watch::Receiver<bool>) {
     let mut connections = JoinSet::new();
@@ -58,9 +58,9 @@ pub(crate) async fn serve(listener: TcpListener, service: Service, stopped: watc
     let mut stopping = stopped.clone();
     loop {
         let stream = tokio::select! {
-            // An error means that the sender was dropped, which also stops it.
+            // An error means that the sender was dropped, which stops the listener, too.
             _ = stopping.wait_for(|stop| *stop) => break,
-            // Removes a finished connection.
+            // Forget a connection that has ended.
             Some(_) = connections.join_next() => continue,
             stream = accept(&listener) => stream,
         };
@@ -81,7 +81,7 @@ async fn accept(listener: &TcpListener) -> TcpStream {
     loop {
         match listener.accept().await {
             Ok((stream, _)) => return stream,
-            // The client disconnected before it was accepted.
+            // The client disconnected before its connection was accepted.
             Err(error)
                 if matches!(
                     error.kind(),
@@ -92,7 +92,7 @@ async fn accept(listener: &TcpListener) -> TcpStream {
             {
                 debug!(%error, "a connection was not accepted");
             }
-            // Probably too many open files; an immediate retry would fail too.
+            // The process has probably too many open files, so an immediate retry would fail, too.
             Err(error) => {
                 warn!(%error, "could not accept connections");
                 tokio::time::sleep(ACCEPT_RETRY_DELAY).await;

@@ -1,5 +1,5 @@
-//! Responses, and the part of a file that the `Range` header of a request asks for. Video players
-//! seek with it.
+//! Creates responses. Also finds the part of a file that the `Range` header of a request asks for,
+//! because video players use that to seek.
 
 use std::{
     ops::Range,
@@ -14,7 +14,7 @@ use axum::{
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// A JSON response.
+/// Creates a JSON response.
 pub(crate) fn json(status: StatusCode, value: &impl Serialize) -> Response {
     let (status, bytes) = match serde_json::to_vec(value) {
         Ok(bytes) => (status, bytes),
@@ -27,10 +27,10 @@ pub(crate) fn json(status: StatusCode, value: &impl Serialize) -> Response {
     response
 }
 
-/// The last second that `Date` can say.
+/// The last second that the format of `Date` can express.
 const LAST_DATE: Duration = Duration::from_secs(253_402_300_799);
 
-/// Says when the response was made.
+/// Sets the `Date` of the response to a Unix time.
 pub(crate) fn set_date(response: &mut Response, unix: Duration) {
     let date = httpdate::fmt_http_date(UNIX_EPOCH + unix.min(LAST_DATE));
     if let Ok(date) = HeaderValue::from_str(&date) {
@@ -38,11 +38,11 @@ pub(crate) fn set_date(response: &mut Response, unix: Duration) {
     }
 }
 
-/// The detail of an error response, as an extension of the response.
+/// The detail of an error response, as an extension of the response, for the journal.
 #[derive(Clone)]
 pub(crate) struct Detail(pub(crate) Value);
 
-/// An error response: `{"detail": "..."}`, with a text or a list.
+/// Creates an error response, `{"detail": ...}`, whose detail is a text or a list.
 pub(crate) fn detail(status: StatusCode, detail: impl Serialize) -> Response {
     let detail = json!(detail);
     let mut response = json(status, &json!({ "detail": detail }));
@@ -52,16 +52,17 @@ pub(crate) fn detail(status: StatusCode, detail: impl Serialize) -> Response {
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// The complete file: no range was requested, or one that may be ignored.
+    /// The complete file, because the request has no range, or one that may be ignored.
     Whole,
     Of(Range<usize>),
-    /// The requested range is outside the file.
+    /// Nothing, because the requested range is outside of the file.
     Outside,
 }
 
 impl Part {
-    /// Parses the header. Only single byte ranges are supported. With `If-Range` the complete file
-    /// is sent, because files have no tag to compare.
+    /// Parses the `Range` header. Only a single range of bytes is supported; otherwise the complete
+    /// file is sent. With `If-Range`, the complete file is sent, too, because files have no tag to
+    /// compare.
     pub(crate) fn requested(headers: &HeaderMap, length: usize) -> Self {
         let header = headers.get(header::RANGE).filter(|_| !headers.contains_key(header::IF_RANGE));
         let text = header.and_then(|range| range.to_str().ok()?.strip_prefix("bytes="));
@@ -69,7 +70,7 @@ impl Part {
         range.map_or(Self::Whole, |range| Self::between(range, length))
     }
 
-    /// The response with this part of a file; `body` converts the bytes to a body.
+    /// Creates the response with this part of a file. `body` converts the bytes to a body.
     pub(crate) fn response(
         self,
         kind: &'static str,
@@ -102,7 +103,7 @@ impl Part {
     fn between((first, last): (&str, &str), length: usize) -> Self {
         let number = |text: &str| {
             let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-            // A number too large to parse is beyond the end of every file.
+            // A number that is too large to parse is beyond the end of any file.
             digits.then(|| text.parse().unwrap_or(usize::MAX))
         };
         let range = match (number(first), number(last)) {

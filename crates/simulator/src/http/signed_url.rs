@@ -5,10 +5,10 @@ use sha2::Sha256;
 
 use crate::runtime::chance::{Chance, hex};
 
-/// The response to an expired delivery URL.
+/// The detail of the response to a delivery URL that has expired.
 pub(crate) const EXPIRED: &str = "The delivery URL has expired";
 
-/// Signs delivery URLs.
+/// Signs delivery URLs, and verifies their signatures.
 pub(crate) struct Signer(Hmac<Sha256>);
 
 impl Signer {

@@ -1,4 +1,4 @@
-//! The stream of a connection, and how it ends.
+//! The stream of a connection, and how to end it.
 
 use std::{
     io::{self, ErrorKind},
@@ -16,13 +16,14 @@ use tokio::{
 use tokio_rustls::server::TlsStream;
 use tokio_util::either::Either;
 
-/// How much of what the client is still sending is discarded at the end of a connection.
+/// The maximum number of bytes to discard at the end of a connection while the client is still
+/// sending.
 const MAX_DISCARDED: usize = 256 << 20;
 
 /// A connection, with or without TLS.
 pub(super) type Socket = Either<TcpStream, Box<TlsStream<TcpStream>>>;
 
-/// The connection below TLS.
+/// Returns the TCP connection below TLS.
 pub(super) fn tcp(socket: &Socket) -> &TcpStream {
     match socket {
         Either::Left(stream) => stream,
@@ -30,9 +31,9 @@ pub(super) fn tcp(socket: &Socket) -> &TcpStream {
     }
 }
 
-/// A socket for hyper, which comes back when hyper drops it.
+/// A socket that is lent to hyper. When hyper drops it, the socket goes back to its owner.
 pub(super) struct LentSocket {
-    /// `None` only while this is dropped.
+    /// `None` only while `self` is being dropped.
     socket: Option<Socket>,
     end: Option<oneshot::Sender<Socket>>,
 }
@@ -71,7 +72,7 @@ impl AsyncWrite for LentSocket {
         self.socket()?.poll_flush(cx)
     }
 
-    /// Does nothing, because the owner of the connection decides how it ends.
+    /// Does nothing, because not hyper but the owner of the connection decides how it ends.
     fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
     }
@@ -80,15 +81,15 @@ impl AsyncWrite for LentSocket {
 impl Drop for LentSocket {
     fn drop(&mut self) {
         if let (Some(socket), Some(end)) = (self.socket.take(), self.end.take()) {
-            // If nobody waits for it, the connection is closed.
+            // If the owner no longer waits for the socket, this closes the connection.
             let _ = end.send(socket);
         }
     }
 }
 
-/// Ends the sending side, and discards what arrives until the client closes its side. If the
-/// connection were closed while data of the client is unread, the system would send a reset, and
-/// the client could lose the last response.
+/// Ends a connection: closes the sending side, and discards what still arrives until the client
+/// closes its side. If the simulator closed the connection while received data is unread, the
+/// operating system would send a reset, and the client could lose the last response.
 pub(super) async fn linger(mut socket: Socket, time: Duration) {
     let discard = async {
         let mut left = if socket.shutdown().await.is_ok() { MAX_DISCARDED } else { 0 };
@@ -104,7 +105,8 @@ pub(super) async fn linger(mut socket: Socket, time: Duration) {
     let _ = timeout(time, discard).await;
 }
 
-/// Keeps its buffer out of the future, of which there is one per connection.
+/// A function of its own, so that its buffer is not a part of the future, of which there is one per
+/// connection.
 fn read(stream: &TcpStream) -> io::Result<usize> {
     stream.try_read(&mut [0; 16 << 10])
 }

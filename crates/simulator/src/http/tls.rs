@@ -1,4 +1,4 @@
-//! Serves over TLS, with given certificates or with a self-signed one.
+//! Serves over TLS, with the user's certificate or a self-signed one.
 
 use std::{
     fs::OpenOptions,
@@ -18,7 +18,8 @@ use tokio_rustls::{
 
 use crate::error::StartError;
 
-/// Reads the files, or writes a self-signed certificate for these hosts.
+/// Creates the acceptor from the files. If there are none, first writes a self-signed certificate
+/// for these hosts.
 pub(crate) fn acceptor(
     certificate: &Path,
     key: Option<&Path>,
@@ -42,7 +43,7 @@ pub(crate) fn acceptor(
     Ok(TlsAcceptor::from(Arc::new(config)))
 }
 
-/// Writes a new key and its certificate to a new file that only this user can read.
+/// Writes a new key and its certificate to a new file, which only this user can read.
 fn write_self_signed(path: &Path, hosts: &[String]) -> Result<(), StartError> {
     let CertifiedKey { cert, signing_key } =
         generate_simple_self_signed(hosts).map_err(|error| failed("write", path, &error))?;
@@ -52,7 +53,7 @@ fn write_self_signed(path: &Path, hosts: &[String]) -> Result<(), StartError> {
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let text = cert.pem() + &signing_key.serialize_pem();
     match options.open(path).and_then(|mut file| file.write_all(text.as_bytes())) {
-        // Another simulator has written it at the same time.
+        // Another simulator has written the file at the same time, so use that one.
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
         written => written.map_err(|error| failed("write", path, &error)),
     }

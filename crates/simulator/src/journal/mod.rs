@@ -1,4 +1,4 @@
-//! The journal: every request to the service, refused ones included.
+//! The journal records every request to the service, including refused ones.
 
 mod pattern;
 mod record;
@@ -18,17 +18,17 @@ pub(crate) struct Journal {
     max_kept: usize,
 }
 
-/// The requests of a journal that match a pattern.
+/// The requests in the journal that match a pattern.
 #[derive(Serialize)]
 pub(crate) struct Found {
     /// The number of matching requests.
     count: usize,
-    /// The number of requests that have been dropped, which could have matched, too.
+    /// The number of requests that have been dropped, some of which may have matched, too.
     dropped: u64,
-    /// What is wrong, if the pattern says how many requests are expected, and there are more or
-    /// less.
+    /// What is wrong, if the pattern contains an expected number of requests, and the actual number
+    /// differs.
     problem: Option<String>,
-    /// The newest of those that match, newest first.
+    /// The newest matching requests, newest first.
     pub(crate) requests: Vec<RequestRecord>,
 }
 
@@ -41,13 +41,13 @@ impl Journal {
         self.requests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Starts the record of a request. It is written when the entry is dropped, whether or not a
-    /// response was sent.
+    /// Starts the record of a request. The record is written when the returned entry is dropped,
+    /// even if no response was sent.
     pub(crate) fn entry(&self, record: RequestRecord) -> JournalEntry<'_> {
         JournalEntry { journal: self, started: Instant::now(), record }
     }
 
-    /// The kept requests, oldest first.
+    /// Returns the kept requests, oldest first.
     pub(crate) fn oldest_first(&self) -> Vec<RequestRecord> {
         self.log().newest().rev().cloned().collect()
     }
@@ -70,13 +70,13 @@ impl Journal {
         }
     }
 
-    /// The number of requests since the start.
+    /// The number of requests since the simulator started.
     pub(crate) fn written(&self) -> u64 {
         self.log().written()
     }
 }
 
-/// A request whose response is being made.
+/// A request in progress, whose record is written at its end.
 pub(crate) struct JournalEntry<'a> {
     journal: &'a Journal,
     started: Instant,
@@ -87,7 +87,7 @@ impl Drop for JournalEntry<'_> {
     fn drop(&mut self) {
         let elapsed = self.started.elapsed();
         let mut record = std::mem::take(&mut self.record);
-        // Microseconds are enough.
+        // Round to microseconds, which are precise enough.
         record.duration_ms = elapsed.as_micros() as f64 / 1000.0;
         let RequestRecord { method, path, region, .. } = &record;
         let operation = record.operation.as_deref();

@@ -1,5 +1,5 @@
-//! What to look for in the journal, and what a test reads if the number of requests is not the
-//! expected one: those that differ least from a pattern, and what differs.
+//! Finds requests in the journal. If their number is not the expected one, explains it to the
+//! author of the test: which requests differ least from the pattern, and how they differ.
 
 use std::ops::RangeInclusive;
 
@@ -10,23 +10,23 @@ use serde_json::Value;
 use super::RequestRecord;
 use crate::values::names;
 
-/// The default and the maximum number of requests to return.
+/// The default number of requests to return, and the maximum.
 const LIMIT: usize = 100;
 const MAX_LIMIT: usize = 1000;
 
-/// Matches the requests that have all of its values.
+/// A pattern for requests. It matches a request that has all the values of the pattern.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct RequestPattern {
     method: Option<String>,
-    /// A path, or its beginning followed by `*`.
+    /// A path, or the beginning of a path followed by `*`.
     path: Option<String>,
     /// An operation, or the beginning of its name followed by `*`.
     operation: Option<String>,
     region: Option<String>,
     organization: Option<String>,
     project: Option<String>,
-    /// A masked key, with or without the ellipsis.
+    /// A masked key, with or without its ellipsis.
     key: Option<String>,
     status: Option<StatusPattern>,
     task_id: Option<String>,
@@ -40,15 +40,15 @@ pub(crate) struct RequestPattern {
     pub(crate) request: Option<Value>,
     /// The expected number of requests.
     pub(super) times: Option<usize>,
-    /// Only requests with a lower number.
+    /// Matches only requests whose number is lower.
     before: Option<u64>,
     /// The maximum number of requests to return.
     limit: Option<usize>,
 }
 
 impl RequestPattern {
-    /// Reads `POST gen-2-pro?status=4xx`: a method, an operation or a path, and other values by
-    /// their names, all of which are optional.
+    /// Reads a pattern such as `POST gen-2-pro?status=4xx`: a method, an operation or a path, and
+    /// other values by their names. All parts are optional.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let (words, query) = text.split_once('?').unwrap_or((text, ""));
         let uri = Uri::try_from(format!("/?{query}")).map_err(|error| error.to_string())?;
@@ -75,7 +75,7 @@ impl RequestPattern {
         self.differences(record).next().is_none()
     }
 
-    /// The names of its values that a request does not have.
+    /// The names of the pattern's values that a request does not have.
     pub(crate) fn differences<'a>(
         &'a self,
         record: &'a RequestRecord,
@@ -85,10 +85,10 @@ impl RequestPattern {
     }
 }
 
-/// Whether a request has the value of a pattern.
+/// Checks whether a request has a value of the pattern.
 type Check = fn(&RequestPattern, &RequestRecord) -> bool;
 
-/// By the name of the value. The slowest check comes last.
+/// The checks by the names of the values. The slowest check is the last one.
 const CHECKS: [(&str, Check); 14] = [
     ("before", |pattern, record| pattern.before.is_none_or(|before| record.number < before)),
     ("method", |pattern, record| {
@@ -135,8 +135,8 @@ fn has<'a>(wanted: &Option<String>, mut found: impl Iterator<Item = &'a str>) ->
     wanted.as_deref().is_none_or(|wanted| found.any(|found| found == wanted))
 }
 
-/// The members of `part`, at any depth, that `whole` does not have, or has with another value.
-/// Lists are equal item by item.
+/// Returns the members of `part`, at any depth, that `whole` does not have, or has with another
+/// value. Lists are compared item by item.
 pub(super) fn differing<'a>(whole: &'a Value, part: &Value) -> Vec<(String, Option<&'a Value>)> {
     let mut found = Vec::new();
     differ("", Some(whole), part, &mut found);
@@ -161,7 +161,8 @@ fn differ<'a>(
                 differ(&format!("{path}[{index}]"), Some(whole), part, found);
             }
         }
-        // 1 and 1.0 are the same number. Integers are not compared as floats: seeds have 64 bits.
+        // 1 and 1.0 are the same number. But two integers are not compared as floats, because seeds
+        // have 64 bits, and a float would round them.
         (Some(Value::Number(whole)), Value::Number(part))
             if (whole.is_f64() || part.is_f64()) && whole.as_f64() == part.as_f64() => {}
         (whole, part) if whole == Some(part) => {}
@@ -169,7 +170,7 @@ fn differ<'a>(
     }
 }
 
-/// `422`, or `4xx` for all status codes from 400 to 499.
+/// A status code such as `422`, or `4xx` for all status codes from 400 to 499.
 #[derive(Deserialize)]
 #[serde(try_from = "Value")]
 struct StatusPattern(RangeInclusive<u16>);
@@ -187,15 +188,16 @@ impl TryFrom<Value> for StatusPattern {
     }
 }
 
-/// The maximum number of requests to list.
+/// The maximum number of requests that an explanation lists.
 const MAX_LISTED: usize = 5;
 
-/// The maximum number of fields to list of a request, and of characters to show of a value.
+/// The maximum number of fields that are listed for a request, and of characters of a value.
 const MAX_FIELDS: usize = 5;
 const MAX_VALUE: usize = 80;
 
-/// What is wrong, if anything is: a line, and one for each of the requests that explain it.
-/// `records` are all requests, oldest first, and `text` is the pattern in the words of the caller.
+/// Explains why the number of matching requests is not the wanted one, in a line, and in one line
+/// for each request that helps to explain it. Returns `None` if the number is the wanted one.
+/// `records` are all requests, oldest first. `text` is the pattern as the caller wrote it.
 pub(crate) fn problem(
     pattern: &RequestPattern,
     text: Option<&str>,
@@ -238,7 +240,7 @@ fn nearest(pattern: &RequestPattern, records: Vec<&RequestRecord>) -> Vec<String
     ranked.into_iter().take(MAX_LISTED).map(line).collect()
 }
 
-/// The fields of a body that are not those of the pattern, with their values.
+/// Lists the fields of a body that differ from the pattern, with their values.
 fn differing_fields(pattern: &RequestPattern, record: &RequestRecord) -> Vec<String> {
     let Some(part) = &pattern.request else { return Vec::new() };
     let Some(request) = record.request() else { return vec!["no body".to_owned()] };
@@ -252,7 +254,7 @@ fn differing_fields(pattern: &RequestPattern, record: &RequestRecord) -> Vec<Str
     differing.into_iter().take(MAX_FIELDS).map(shown).collect()
 }
 
-/// A request in one line.
+/// Describes a request in one line.
 fn shown(record: &RequestRecord) -> String {
     let status = record.status.map_or("no response".to_owned(), |status| status.to_string());
     let reason = record.reason().map(|reason| format!(" ({reason})")).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! A request in the journal.
+//! The record of a request in the journal.
 
 use std::time::Duration;
 
@@ -25,50 +25,52 @@ const MAX_TEXT: usize = 300;
 /// The maximum number of violations to keep of one request.
 const MAX_VIOLATIONS: usize = 50;
 
-/// A larger body is not kept. Images do not count.
+/// The maximum size of a body that is kept, in bytes. Images do not count.
 const MAX_BODY: usize = 8 << 10;
 
-/// A request to the service: a submission, a poll, a delivery, or one that was refused.
+/// A request to the service: a submission, a poll, a request for a delivery URL, or one that was
+/// refused.
 #[derive(Clone, Debug, Default, Serialize)]
 #[non_exhaustive]
 pub struct RequestRecord {
     /// The number of the request, counted from 1 in the order in which the requests ended.
     pub number: u64,
-    /// When it arrived: seconds since 1970-01-01 00:00 UTC, on the simulator's clock.
+    /// When the request arrived: seconds since 1970-01-01 00:00 UTC, on the simulator's clock.
     pub time: f64,
-    /// The base URL that it was sent to.
+    /// The base URL to which the request was sent.
     pub region: Region,
-    /// Its method. Empty if the request is not valid HTTP.
+    /// The method. Empty if the request is not valid HTTP.
     pub method: String,
-    /// Its path without the query, which may be signed. At most 300 characters, all printable.
-    /// Empty if the request is not valid HTTP.
+    /// The path without the query, which may contain a signature. At most 300 characters, all
+    /// printable. Empty if the request is not valid HTTP.
     pub path: String,
     /// The operation, named as in the contract but without `/v1/`: `gen-2-pro`, `get_result`.
-    /// `None` for deliveries, and if the contract does not have the path.
+    /// `None` for requests for a delivery URL, and if the contract does not have the path.
     pub operation: Option<String>,
-    /// The id of the organization that the key belongs to, if the key is valid.
+    /// The id of the organization to which the key belongs, if the key is valid.
     pub organization: Option<String>,
-    /// The id of the project that the key belongs to, if the key is valid.
+    /// The id of the project to which the key belongs, if the key is valid.
     pub project: Option<String>,
-    /// The key: an ellipsis and its end, of at most four characters and a third of the key.
+    /// The masked key: an ellipsis and the end of the key, which is at most four characters and at
+    /// most a third of the key.
     pub key: Option<String>,
     /// The status code of the response. `None` if the connection ended without a response, because
-    /// of a fault or because the client disconnected.
+    /// of a fault, or because the client disconnected.
     pub status: Option<u16>,
     /// The time until the response was ready, in milliseconds of real time.
     pub duration_ms: f64,
-    /// The id of the task that the request created, polled or fetched.
+    /// The id of the task that the request created, polled, or downloaded from.
     pub task_id: Option<String>,
     /// The names of the faults that were applied.
     pub faults: Vec<&'static str>,
-    /// The reason for a refusal, if it is not a list of violations.
+    /// The reason for a refusal, unless the reason is a list of violations.
     pub detail: Option<String>,
-    /// What the request violates, at most 50 violations.
+    /// How the request violates the contract. At most 50 violations are kept.
     pub violations: Vec<RequestViolation>,
-    /// The fields that had no effect.
+    /// The names of the fields that had no effect.
     pub ignored_fields: Vec<String>,
     /// The body of a submission, if it is JSON of at most 8 KiB without its images. Images are
-    /// summarized, secrets are redacted, and URLs are without their query.
+    /// summarized, secrets are redacted, and URLs have no query.
     #[serde(serialize_with = "as_json")]
     request: Option<Box<str>>,
     /// The body of the response, if it is JSON or text of at most 8 KiB, and was not sent slowly or
@@ -85,7 +87,7 @@ pub struct RequestViolation {
     pub location: String,
     /// The kind: `missing`, `greater_than_equal`, `extra_forbidden`.
     pub kind: String,
-    /// What is wrong.
+    /// What is wrong with the value.
     pub message: String,
 }
 
@@ -107,7 +109,7 @@ impl RequestRecord {
         }
     }
 
-    /// A request that is not valid HTTP.
+    /// Creates the record of a request that is not valid HTTP.
     pub(crate) fn unreadable(unix: Duration, region: Region, status: StatusCode) -> Self {
         let mut record = Self::new(unix, region, "", "", &HeaderMap::new());
         record.status = Some(status.as_u16());
@@ -134,12 +136,14 @@ impl RequestRecord {
         self.task_id = Some(printable(id));
     }
 
-    /// Sets the body, as JSON without images and secrets; empty if it is not JSON.
+    /// Sets the body, which must be JSON without images and secrets, or empty if the body is not
+    /// JSON.
     pub(crate) fn set_request(&mut self, json: &str) {
         self.request = (1..=MAX_BODY).contains(&json.len()).then(|| json.into());
     }
 
-    /// Sets what the response says. Returns the same response.
+    /// Records the status code and the body of the response, and the reason for a refusal. Returns
+    /// the response. If the connection is cut, the client gets no response, so nothing is recorded.
     pub(crate) async fn set_response(&mut self, response: Response) -> Response {
         if response.extensions().get::<Cut>().is_some() {
             return response;
@@ -163,7 +167,7 @@ impl RequestRecord {
         Response::from_parts(head, Body::from(body))
     }
 
-    /// Why the request was refused, in one line.
+    /// Returns why the request was refused, in one line.
     pub(crate) fn reason(&self) -> Option<String> {
         if self.violations.is_empty() {
             return self.detail.clone();
@@ -176,7 +180,7 @@ impl RequestRecord {
 }
 
 impl RequestViolation {
-    /// Reads a violation as the response shows it.
+    /// Reads a violation in the form in which the response contains it.
     fn of(shown: &Value) -> Self {
         let steps = shown["loc"].as_array().into_iter().flatten();
         let steps = steps.map(|step| step.as_str().map_or_else(|| step.to_string(), str::to_owned));

@@ -1,4 +1,4 @@
-//! Fetches the images that a request gives by their URLs, if the settings allow it.
+//! Fetches the images that a request gives by their URLs, if the settings allow that.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -20,18 +20,18 @@ use crate::{
     http::outgoing::{Allowed, Client, broken},
 };
 
-/// The time limit for an image, with its redirects. Real time.
+/// The time limit for an image, including its redirects, in real time.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 const MAX_REDIRECTS: usize = 3;
 
-/// Images by their URLs, or why they could not be fetched.
+/// The images by their URLs. If an image could not be fetched, the value says why.
 pub(crate) type Fetched = HashMap<String, Result<Bytes, String>>;
 
 /// Fetches images.
 pub(crate) struct Fetcher {
     client: Client,
-    /// The maximum size of all images of a request, in bytes.
+    /// The maximum total size of the images of a request, in bytes.
     max_bytes: usize,
 }
 
@@ -47,7 +47,7 @@ impl Fetcher {
         Some(Self { client: Client::new(Allowed { only_loopback, own_ports }), max_bytes })
     }
 
-    /// Fetches all at once.
+    /// Fetches the images of a request, all at the same time.
     pub(crate) async fn fetch(self: &Arc<Self>, urls: BTreeSet<String>) -> Fetched {
         let budget = Arc::new(Semaphore::new(self.max_bytes.min(Semaphore::MAX_PERMITS)));
         let mut fetches = JoinSet::new();
@@ -65,7 +65,8 @@ impl Fetcher {
         fetches.join_all().await.into_iter().collect()
     }
 
-    /// `budget` is how many bytes the images of the request may still take.
+    /// Fetches an image. `budget` contains the number of bytes that all images of the request
+    /// together may still take.
     async fn get(&self, url: &str, budget: &Semaphore) -> Result<Bytes, String> {
         let unreadable = |_| "could not parse the URL".to_owned();
         let mut url = Url::parse(url).map_err(unreadable)?;

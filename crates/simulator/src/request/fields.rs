@@ -1,5 +1,6 @@
-//! Rules for fields that a schema cannot express: fields that an operation does not have, that it
-//! needs although the contract does not say so, and those whose type the contract leaves open.
+//! Checks fields by rules that a schema cannot express. They are about fields that an operation
+//! does not have, about fields that it needs although the contract does not say so, and about
+//! fields whose type the contract leaves open.
 
 use std::ops::RangeInclusive;
 
@@ -18,13 +19,14 @@ use crate::{
 
 const REFERENCE: &str = "input_image";
 
-/// The maximum number of ignored fields to remember, and of characters of their names.
+/// The maximum number of ignored fields that are remembered, and of characters of a name.
 const MAX_NAMES: usize = 16;
 const MAX_NAME: usize = 64;
 
-/// Returns the fields that the operation does not accept: those that the interface names, reference
-/// images above its limit, and in strict mode all that it does not have. An operation whose fields
-/// the contract leaves open may have any.
+/// Returns violations for the fields that the operation does not accept: fields that the interface
+/// names as not accepted, too many reference images, and in strict mode all fields that the
+/// operation does not have. If the contract does not list all fields of the operation, it may have
+/// any.
 pub(super) fn refused(
     Submission { rules, fields, is_complete, .. }: &Submission,
     body: &Map<String, Value>,
@@ -48,7 +50,7 @@ pub(super) fn refused(
         let msg = format!("Extra inputs are not permitted{hint}");
         Some(Violation::new(["body", name.as_str()], "extra_forbidden", msg))
     };
-    // Each name is compared with those of all fields.
+    // Limited, because each name is compared with the names of all fields for a hint.
     body.iter().filter_map(refuse).take(MAX_VIOLATIONS).collect()
 }
 
@@ -58,15 +60,15 @@ fn reference_number(name: &str) -> Option<usize> {
         "" => Some(1),
         number => {
             let digits = number.strip_prefix('_')?;
-            // `parse` would accept a plus sign.
+            // `parse` alone would also accept a plus sign.
             let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
             is_number.then(|| digits.parse().ok()).flatten()
         }
     }
 }
 
-/// Removes the fields without an effect, because the contract lists all fields of the operation.
-/// Returns them for the log. Images are summarized.
+/// If the contract lists all fields of the operation, removes the other fields, which have no
+/// effect. Returns them for the log, with images summarized.
 pub(super) fn take_ignored(
     submission: &Submission,
     body: &mut Map<String, Value>,
@@ -81,13 +83,15 @@ pub(super) fn take_ignored(
     unlisted.into_iter().map(|(name, value)| (name, summarized(value))).collect()
 }
 
-/// The names of the first fields, which are printable and sorted.
+/// Returns the names of the first fields in alphabetical order. `?` stands for every character that
+/// is not a letter, a digit, `_`, `.` or `-`.
 pub(super) fn first_names(fields: &Map<String, Value>) -> Vec<String> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
     let printable = |name: &String| {
         name.chars().take(MAX_NAME).map(|c| if is_plain(c) { c } else { '?' }).collect()
     };
-    // Other crates of a program decide whether a map keeps its order.
+    // Sort the names, because a feature that another crate enables decides whether a map keeps the
+    // order of its fields.
     let mut names: Vec<_> = fields.keys().map(printable).collect();
     names.sort_unstable();
     names.truncate(MAX_NAMES);
@@ -102,7 +106,7 @@ fn summarized(value: Value) -> Value {
     }
 }
 
-/// Returns the violation of a request that lacks what it needs. `null` counts as absent.
+/// Returns a violation if the request does not have what it needs. `null` counts as missing.
 pub(super) fn lacking(
     need: &Need,
     body: &Map<String, Value>,
@@ -129,13 +133,15 @@ pub(super) fn lacking(
     }
 }
 
-/// Whether the image in a field has an alpha channel, or is not known.
+/// Whether the image in a field has, or may have, an alpha channel. If there is no image, or only
+/// its URL is known, it may have one.
 fn may_have_alpha(field: &str, inputs: &[Input]) -> bool {
     let image = inputs.iter().find(|input| input.place == field).map(|input| &input.image);
     !matches!(image, Some(Image::Inline(image)) if !image.has_alpha())
 }
 
-/// The number of URLs, at any depth, in fields that the contract leaves open.
+/// Counts the URLs, at any depth, in fields that were not read as images. `webhook_url` does not
+/// count.
 fn urls(body: &Map<String, Value>, inputs: &[Input]) -> usize {
     let mut urls = 0;
     let mut count = |text: &str| {
@@ -151,14 +157,14 @@ fn urls(body: &Map<String, Value>, inputs: &[Input]) -> usize {
     urls
 }
 
-/// The maximum side of a webp, in pixels.
+/// The maximum side of a WebP picture, in pixels.
 const MAX_SIDE: i64 = 16383;
 
-/// The maximum number of keyframes of a video, according to the interface.
+/// The maximum number of keyframes of a video, which the interface describes.
 pub(super) const MAX_KEYFRAMES: usize = 10;
 
-/// The violations of fields whose type the contract leaves open. Their names and bounds are the
-/// simulator's own.
+/// Returns the violations of fields whose types the contract leaves open. The simulator has chosen
+/// the names and the bounds of these fields itself.
 pub(super) fn open(kind: OperationKind, body: &Value) -> Vec<Violation> {
     let integer = |bounds: RangeInclusive<i64>| {
         let (minimum, maximum) = bounds.into_inner();

@@ -1,5 +1,6 @@
-//! What a video is made from: its keyframes and their times, or another video. The contract leaves
-//! these fields open, so their names are the simulator's own; the limits are the interface's.
+//! Reads what a video is made from: keyframes and their times, or another video. The contract
+//! leaves these fields open, so the simulator has chosen their names itself. Their limits are those
+//! that the interface describes.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use imagekiln_painter::{
@@ -20,14 +21,15 @@ use crate::{
 
 const KEYFRAMES: &str = "keyframes";
 
-/// The first is the simulator's own, and published clients send the second.
+/// The fields for a given video. The simulator has chosen the first name, and published clients
+/// send the second one.
 const VIDEOS: [&str; 2] = ["video", "start_video"];
 
 /// What a video is made from.
 pub(crate) struct Material {
-    /// The duration in seconds if the request sets none.
+    /// The duration in seconds for a request that does not set one.
     duration: u32,
-    /// The times of a given video's frames.
+    /// The times of the given video's frames, if the request has a video.
     clip: Option<Vec<f32>>,
 }
 
@@ -36,7 +38,8 @@ fn missing(name: &str, why: &str) -> Vec<Violation> {
 }
 
 impl Material {
-    /// Reads a given video. Its frames become inputs, and its text in the body a summary.
+    /// Reads the given video. Its frames become inputs of the request, and a summary replaces its
+    /// text in the body.
     pub(crate) fn read(checked: &mut Checked, max_pixels: u64) -> Result<Self, Vec<Violation>> {
         let text = |name: &str| checked.body.get(name)?.as_str();
         if text("mode") != Some("v2v") {
@@ -75,7 +78,7 @@ impl Material {
         Ok(Self { duration, clip: Some(times) })
     }
 
-    /// The settings of the video, and the time of each input that it shows.
+    /// Returns the settings of the video, and the time at which the video shows each input.
     pub(crate) fn times(
         self,
         body: &Value,
@@ -104,7 +107,7 @@ fn spec(body: &Value, size: (u32, u32), duration: u32) -> Result<VideoSpec, Vec<
     })
 }
 
-/// The times of images in other fields, which are distributed evenly.
+/// Returns the times of images that are not in the list of keyframes. They are distributed evenly.
 fn unlisted(
     body: &Value,
     inputs: &[Input],
@@ -120,13 +123,14 @@ fn unlisted(
     Ok((0..inputs.len()).map(|index| Some(even(index, inputs.len(), duration))).collect())
 }
 
-/// From the start to the end.
+/// Returns the time of an image if `count` images are distributed evenly, from the start to the
+/// end.
 fn even(index: usize, count: usize, duration: u32) -> f32 {
     duration as f32 * index as f32 / count.saturating_sub(1).max(1) as f32
 }
 
-/// The time of a listed keyframe: an image, an object with an image and a `time` in seconds, or a
-/// list of a time and an image.
+/// Returns the time of a listed keyframe. A keyframe is an image, an object with an image and a
+/// `time` in seconds, or a list of a time and an image.
 fn time_of(keyframe: &Value) -> &Value {
     match keyframe {
         Value::Array(_) => &keyframe[0],
@@ -134,7 +138,7 @@ fn time_of(keyframe: &Value) -> &Value {
     }
 }
 
-/// The times of listed keyframes.
+/// Returns the times of listed keyframes.
 fn listed(
     items: &[Value],
     inputs: &[Input],
@@ -142,7 +146,7 @@ fn listed(
 ) -> Result<Vec<Option<f32>>, Vec<Violation>> {
     let mut violations = Vec::new();
     let mut times: Vec<f32> = Vec::new();
-    // If one keyframe has a time, all must.
+    // If one keyframe has a time, all keyframes must have one.
     let timed = items.iter().any(|item| time_of(item).is_number());
     let schema = json!({ "type": "number", "minimum": 0, "maximum": duration });
     for (index, item) in items.iter().enumerate() {
@@ -181,7 +185,7 @@ fn listed(
     Ok(inputs.iter().map(|input| times.get(index_of(input)?).copied()).collect())
 }
 
-/// Whether a keyframe has an image, which may be given by its URL.
+/// Whether a keyframe has an image, which may also be given by its URL.
 fn is_image(item: &Value, index: usize, inputs: &[Input]) -> bool {
     let place = format!("{KEYFRAMES}.{index}.");
     let is_read = inputs.iter().any(|input| format!("{}.", input.place).starts_with(&place));

@@ -13,7 +13,8 @@ use crate::{
 
 const USED: &str = "finetune_id";
 
-/// The name of a new finetune. The field is the simulator's own: the contract leaves them open.
+/// The field with the name of a new finetune. The contract leaves the fields open, so the simulator
+/// has chosen this one itself.
 const NEW: &str = "name";
 
 /// What a request trains.
@@ -21,12 +22,12 @@ const NEW: &str = "name";
 pub(crate) enum Trains {
     #[default]
     Nothing,
-    /// A finetune of this name, or of the name of the task.
+    /// A finetune with this name, or with the id of the task as its name.
     Finetune(Option<String>),
 }
 
-/// Reads a validated body. Fails if the project may not use the finetune that it names, or if it
-/// has one of the name that it gives to a new one.
+/// Reads what a validated body says about finetunes. Fails if it uses a finetune that the project
+/// may not use, or if it gives a new finetune a name that the organization already has.
 pub(crate) fn read(
     accounts: &Accounts,
     (project, submission, body): (&ProjectRef, &Submission, &Value),

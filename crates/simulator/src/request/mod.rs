@@ -1,4 +1,4 @@
-//! What a submission asks for: validates its body, and reads it.
+//! Validates the body of a submission, and reads what the submission asks for.
 
 pub(crate) mod fetch;
 mod fields;

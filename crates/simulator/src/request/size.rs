@@ -1,4 +1,4 @@
-//! The size of the picture that a request asks for.
+//! Computes the size of the picture that a request asks for.
 
 use imagekiln_painter::{
     images::{Image, Inline, Input},
@@ -11,19 +11,19 @@ use crate::{
     contract::{self, AspectRatio, Submission, Violation},
 };
 
-/// The default, if neither the request nor an image determines the size.
+/// The size if neither the request nor an image determines it.
 const DEFAULT: (u64, u64) = (1024, 1024);
 
 /// The maximum frame size of the video endpoint, according to the contract.
 const VIDEO: (u64, u64) = (1920, 1088);
 
-/// Sides computed from an aspect ratio are multiples of this.
+/// If a side is computed from an aspect ratio, it is a multiple of this.
 const STEP: f64 = 16.0;
 
-/// The maximum size in megapixels of a picture of outpainting.
+/// The maximum size of an outpainted picture, in megapixels.
 const MAX_OUTPAINTED: f64 = 4.0;
 
-/// The size of the picture in pixels, or the violations.
+/// Returns the size of the picture in pixels, or the violations.
 pub(crate) fn of_request(
     config: &Config,
     submission: &Submission,
@@ -33,7 +33,8 @@ pub(crate) fn of_request(
     let kind = submission.rules.kind;
     let query = SizeQuery { config, submission, body, inputs };
     let size = match kind {
-        // These follow their image; without one, the size can be set.
+        // The picture has the size of its image. The request can set the size only if there is no
+        // image.
         OperationKind::Fill | OperationKind::Deblur | OperationKind::Erase => {
             query.followed().or_else(|| query.sides()).unwrap_or(DEFAULT)
         }
@@ -61,7 +62,7 @@ fn stepped(length: f64) -> u64 {
     ((length / STEP).round() * STEP) as u64
 }
 
-/// Scales an area down to at most this many pixels.
+/// Scales a size down to at most this many pixels, keeping its shape.
 fn scaled_down((width, height): (u64, u64), pixels: u64) -> (u64, u64) {
     let scale = (pixels as f64 / width.saturating_mul(height) as f64).sqrt().min(1.0);
     let side = |length: u64| ((length as f64 * scale) as u64).max(1);
@@ -105,7 +106,8 @@ impl SizeQuery<'_> {
         )
     }
 
-    /// `width` and `height`, or those of the reference, which must overlap the picture.
+    /// The size of an outpainted picture: `width` and `height`, or the size of the reference image,
+    /// which must overlap the picture.
     fn outpainted(&self) -> Result<(u64, u64), Vec<Violation>> {
         let reference = self.followed();
         let size = self.sides().or(reference).unwrap_or(DEFAULT);
@@ -132,7 +134,7 @@ impl SizeQuery<'_> {
         if violations.is_empty() { Ok(size) } else { Err(violations) }
     }
 
-    /// The size of the person's image for a try-on, scaled down if it is over the maximum.
+    /// The size of the person's image for a try-on. If it is above the limit, it is scaled down.
     fn person(&self) -> Option<(u64, u64)> {
         let size = person(self.inputs).and_then(size_of)?;
         let rules = &self.submission.rules;
@@ -144,7 +146,8 @@ impl SizeQuery<'_> {
         })
     }
 
-    /// `width` and `height`. If one is missing, it is taken from the followed image or the default.
+    /// The size that `width` and `height` set. If one of them is missing, that side comes from the
+    /// image that the picture follows, or from the default.
     fn sides(&self) -> Option<(u64, u64)> {
         let (width, height) = (self.integer("width"), self.integer("height"));
         if width.is_none() && height.is_none() {
@@ -154,15 +157,16 @@ impl SizeQuery<'_> {
         Some((width.unwrap_or(other_width), height.unwrap_or(other_height)))
     }
 
-    /// About a megapixel in the shape of `aspect_ratio`. The default is a square if the operation
-    /// has the field.
+    /// A size of about a megapixel with the requested aspect ratio. Without a ratio, it is a square
+    /// if the operation has the field `aspect_ratio`, and `None` otherwise.
     fn aspect_ratio(&self) -> Option<(u64, u64)> {
         let ratio = self.ratio()?;
         let area = (DEFAULT.0 * DEFAULT.1) as f64;
         Some((stepped((area * ratio).sqrt()), stepped((area / ratio).sqrt())))
     }
 
-    /// The largest frame in the shape of `aspect_ratio`, if there is one: 1920 x 1088 for 16:9.
+    /// The largest frame with the requested aspect ratio, such as 1920 x 1088 for 16:9. `None`
+    /// without a ratio, unless the operation has the field.
     fn video(&self) -> Option<(u64, u64)> {
         let ratio = self.ratio()?;
         let most = VIDEO.0 * VIDEO.1;
@@ -172,7 +176,7 @@ impl SizeQuery<'_> {
         Some(if width > height { (width - over, height) } else { (width, height - over) })
     }
 
-    /// The size of the first image of a video, scaled down to the maximum.
+    /// The size of the first image of a video, scaled down to the maximum frame size.
     fn source_frame(&self) -> Option<(u64, u64)> {
         Some(scaled_down(self.followed()?, VIDEO.0 * VIDEO.1))
     }
@@ -184,15 +188,15 @@ impl SizeQuery<'_> {
         let given = given.and_then(AspectRatio::parse);
         let is_listed = fields.get("aspect_ratio").is_some();
         let (min, max) = (AspectRatio { width: 1, height: 8 }, AspectRatio { width: 8, height: 1 });
-        // If the contract leaves the field open, its value may be anything.
+        // If the contract leaves the field open, it may contain any ratio, so ignore extreme ones.
         let usable = given.filter(|ratio| is_listed || ratio.lies_between(min, max));
         let square = AspectRatio { width: 1, height: 1 };
         let ratio = usable.unwrap_or(square);
         (is_listed || given.is_some()).then(|| f64::from(ratio.width) / f64::from(ratio.height))
     }
 
-    /// The size of the image that determines the size of the picture: the one that is edited, or
-    /// the first reference. `image_prompt` does not count.
+    /// The size of the image that the picture follows: the image that is edited, or else the first
+    /// reference image. Masks and `image_prompt` do not count.
     fn followed(&self) -> Option<(u64, u64)> {
         let edited = self.inputs.iter().find(|input| input.place == "image");
         let first =
@@ -200,13 +204,13 @@ impl SizeQuery<'_> {
         edited.or_else(first).and_then(size_of)
     }
 
-    /// A field as a positive integer. Zero is not a size, and counts as absent.
+    /// A field that is a positive integer. Zero is not a size, so it counts as missing.
     fn integer(&self, name: &str) -> Option<u64> {
         u64::try_from(contract::integer_field(self.body, name)?).ok().filter(|integer| *integer > 0)
     }
 }
 
-/// The size of an image, which is unknown if it was given by its URL.
+/// The size of an image. Unknown if the image was given by its URL.
 fn size_of(input: &Input) -> Option<(u64, u64)> {
     match &input.image {
         Image::Inline(Inline { width, height, .. }) => {

@@ -1,4 +1,4 @@
-//! What a valid request asks for, read from its body.
+//! Reads what a valid request asks for.
 
 use std::collections::BTreeSet;
 
@@ -20,22 +20,22 @@ use crate::{
     values::{names, secret::Secret, texts},
 };
 
-/// A valid request.
+/// What a valid request asks for.
 pub(crate) struct ValidRequest {
     pub(crate) picture: Picture,
     /// Whether the request sets the seed of the picture.
     pub(crate) has_seed: bool,
     pub(crate) directives: Directives,
-    /// The URL and the secret.
+    /// The URL of the webhook, and its secret if there is one.
     pub(crate) webhook: Option<(String, Option<Secret<String>>)>,
     pub(crate) trains: Trains,
     pub(crate) shown: LoggedRequest,
-    /// The names of the fields without an effect.
+    /// The names of the fields that had no effect.
     pub(crate) ignored: Vec<String>,
 }
 
 impl ValidRequest {
-    /// Reads the body of an operation that is neither a video nor trains a finetune.
+    /// Reads a body. What it says about videos and finetunes is read elsewhere.
     pub(crate) fn read(
         config: &Config,
         (operation, submission): (&str, &Submission),
@@ -50,7 +50,7 @@ impl ValidRequest {
         redact(secret_fields, &mut unlisted);
         let text = |name: &str| body.get(name).and_then(Value::as_str).map(str::to_owned);
         let texts = texts(&body, secret_fields, &inputs);
-        // In any field: operations without a prompt have no other place for them.
+        // Search all fields, because operations without a prompt have no other place for the words.
         let mut directives = directives(&json!([texts, unlisted]));
         if directives.outcome == Outcome::Ready {
             let tolerance = submission.fields.value(&body, "safety_tolerance");
@@ -80,7 +80,8 @@ impl ValidRequest {
     }
 }
 
-/// The requested format, or else the configured one, or else the contract's default.
+/// The format of the picture: the requested one, or else the configured one, or else the contract's
+/// default.
 fn format(config: &Config, operation: &str, fields: &Fields, body: &Value) -> Format {
     let configured = || match names::best(&config.output_format_of, operation)? {
         OutputFormat::Jpeg => Some(Format::Jpeg),
@@ -141,7 +142,7 @@ fn settings(fields: &Fields, body: &Value) -> Settings {
     }
 }
 
-/// The texts of the request: its body without images and secrets.
+/// The texts of the request, which are its body without images and secrets.
 fn texts(body: &Value, secret_fields: &BTreeSet<String>, inputs: &[Input]) -> Value {
     let mut texts = body.clone();
     for (name, value) in texts.as_object_mut().into_iter().flatten() {
@@ -162,11 +163,11 @@ const WORDS: [(&str, Outcome); 4] = [
     ("[[not-found]]", Outcome::NotFound),
 ];
 
-/// The word that gives a task a status that no client knows while it is in progress.
+/// The word that gives a task in progress a status that clients do not know.
 const UNKNOWN_STATUS_WORD: &str = "[[unknown-status]]";
 
-/// What the words in the texts of a request select, at any depth. The first match in the table
-/// above wins.
+/// Reads what the words in the texts of a request select, at any depth. If several words make the
+/// task fail, the first one in [`WORDS`] wins.
 fn directives(request: &Value) -> Directives {
     let mentions = |word: &str| texts::any(request, &mut |text| text.contains(word));
     let found = WORDS.iter().find(|(word, _)| mentions(word));

@@ -1,4 +1,5 @@
-//! Validates a request body: first against its schema, then by rules that a schema cannot express.
+//! Validates a request body: first against its schema, and then by rules that a schema cannot
+//! express.
 
 use std::collections::BTreeSet;
 
@@ -12,25 +13,26 @@ use crate::{
     contract::{AspectRatio, Field, Fields, Step, Submission, Violation},
 };
 
-/// The maximum number of images in fields that the contract does not list.
+/// The maximum number of images in fields that the contract does not describe.
 const MAX_UNDESCRIBED_IMAGES: usize = 16;
 
-/// A body, whose images are replaced by summaries. They are still to be decoded.
+/// The result for a body. Summaries replace its images, which have not been decoded yet.
 #[derive(Default)]
 pub(crate) struct Checked {
     pub(crate) body: Value,
     pub(crate) inputs: Vec<Input>,
-    /// Those of the inputs that are to be decoded, and where they are.
+    /// The images among the inputs that must be decoded, with their locations in the body.
     pub(crate) images: Vec<(Vec<Step>, Inline)>,
-    /// The fields without an effect.
+    /// The fields that had no effect.
     pub(crate) ignored: Map<String, Value>,
     /// The URLs of images that were not fetched.
     pub(crate) addresses: BTreeSet<String>,
-    /// The violations that were found without decoding images.
+    /// The violations that can be found without decoding images.
     pub(crate) violations: Vec<Violation>,
 }
 
-/// Validates the body of an operation. An error is one that prevents further checks.
+/// Validates the body of an operation. Returns an error only for a violation that makes further
+/// checks impossible.
 pub(crate) fn check(
     config: &Config,
     submission: &Submission,
@@ -80,11 +82,12 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
-    /// Checks the values in the object at `loc`. The contract may leave its fields open.
+    /// Checks the values in the object at `loc`. `fields` is `None` if the contract leaves its
+    /// fields open.
     fn object(&mut self, fields: Option<&Fields>, object: &mut Map<String, Value>, loc: &[Step]) {
         let field = |name: &str| fields.and_then(|fields| fields.get(name));
         let mut members: Vec<_> = object.iter_mut().collect();
-        // The order of the images must not depend on that of the map.
+        // Sort the fields, because the order of the images must not depend on the order of the map.
         members.sort_by_key(|(name, _)| (field(name).is_none(), *name));
         for (name, value) in members {
             self.value(field(name), value, &[loc, &[name.as_str().into()]].concat());
@@ -94,8 +97,8 @@ impl Check<'_> {
         }
     }
 
-    /// Checks a value, and finds the images in it. In fields that the contract leaves open, texts
-    /// that start like an image are images.
+    /// Checks a value, and finds the images in it. In a field that the contract leaves open, a text
+    /// that begins like an image counts as an image.
     fn value(&mut self, field: Option<&Field>, value: &mut Value, loc: &[Step]) {
         match value {
             Value::String(text) => {
@@ -129,7 +132,7 @@ impl Check<'_> {
         }
     }
 
-    /// Reads an image, which may have been fetched.
+    /// Reads an image, or takes it from those that were fetched.
     fn image(&mut self, text: &str, takes_address: bool, max_pixels: u64) -> Result<Image, String> {
         if let Some(fetched) = self.fetched.get(text).filter(|_| takes_address) {
             return images::inline(Vec::from(fetched.clone()?), max_pixels).map(Image::Inline);
@@ -147,7 +150,8 @@ impl Check<'_> {
         Ok(image)
     }
 
-    /// Compares the sizes of masks and their images. With `strict` all of them must be equal.
+    /// Compares the sizes of masks with the sizes of their images, if the contract requires that
+    /// they are equal, or in strict mode.
     fn mask_sizes(&mut self, fields: &Fields, loc: &[Step]) {
         let deeper = |name: &str| [loc, &[name.into()]].concat();
         for (name, field) in fields.iter() {
@@ -183,7 +187,7 @@ impl Check<'_> {
         }
     }
 
-    /// Replaces the text of an image by its summary.
+    /// Adds an image to the inputs, and replaces its text in the body by a summary.
     fn take(
         &mut self,
         value: &mut Value,
@@ -203,10 +207,11 @@ impl Check<'_> {
         }
     }
 
-    /// The maximum area of an image: that of its field, of the operation, or of every image.
+    /// The maximum area of an image in pixels: the lowest of the limits of its field, of the
+    /// operation, and of all images.
     fn max_pixels(&self, of_field: Option<f64>) -> u64 {
         let rules = &self.submission.rules;
-        // Operations that scale larger images down accept them.
+        // The limit of an operation does not count if the operation scales larger images down.
         let of_operation =
             rules.max_input_megapixels.filter(|_| rules.scaled_to_megapixels.is_none());
         let limits = [of_field, of_operation].into_iter().flatten();
@@ -227,10 +232,11 @@ impl Check<'_> {
     }
 }
 
-/// The problem of a URL in a field that does not take one.
+/// The problem with a URL in a field that does not accept URLs.
 pub(super) const NO_URL: &str = "the field accepts base64 data, not a URL";
 
-/// Whether a text is a URL without data. Base64 has no colon.
+/// Whether a text is a URL, but not a `data:` URL. Base64 contains no colon, so it is not taken for
+/// a URL.
 pub(super) fn is_url(text: &str) -> bool {
     Url::parse(text).is_ok_and(|url| url.scheme() != "data")
 }
@@ -243,14 +249,15 @@ fn place(loc: &[Step]) -> String {
     names.collect::<Vec<_>>().join(".")
 }
 
-/// The maximum number of values and names.
+/// The maximum number of values and names in a document.
 const MAX_VALUES: usize = 10_000;
 
-/// The maximum length of a name in bytes, as it is written.
+/// The maximum length of a name as the document contains it, in bytes.
 const MAX_NAME_BYTES: usize = 256;
 
-/// Fails if a document exceeds a limit. That is checked before it is parsed: small values take a
-/// hundred times the memory of their text. What is not JSON may pass, because it is not stored.
+/// Fails if a document exceeds a limit. Must be called before the document is parsed, because small
+/// values take a hundred times the memory of their text. Text that is not JSON may pass, because it
+/// is not stored.
 pub(crate) fn check_limits(document: &[u8]) -> Result<(), String> {
     let mut values = 0;
     let mut rest = document;
@@ -285,7 +292,7 @@ pub(crate) fn check_limits(document: &[u8]) -> Result<(), String> {
     Ok(())
 }
 
-/// Splits what follows a quotation mark into the text and what follows it.
+/// Splits the text after an opening quotation mark at the closing one.
 fn string(document: &[u8]) -> (&[u8], &[u8]) {
     let mut is_escaped = false;
     let is_end = |byte: &u8| {

@@ -1,8 +1,9 @@
-//! Random values, all derived from one configured seed.
+//! Random values, all of which are derived from one configured seed.
 
 use sha2::{Digest, Sha256};
 
-/// Random values that depend only on the configured seed, the purpose and the number of the draw.
+/// Draws random values. A value depends only on the configured seed, its purpose, and the number of
+/// the draw.
 #[derive(Clone, Copy)]
 pub(crate) struct Chance {
     seed: u64,
@@ -13,7 +14,7 @@ impl Chance {
         Self { seed }
     }
 
-    /// 32 bytes for draw `number` of `purpose`.
+    /// Returns 32 random bytes for draw `number` of `purpose`.
     pub(crate) fn bytes(self, purpose: &str, number: u64) -> [u8; 32] {
         let mut hash = Sha256::new();
         hash.update(self.seed.to_be_bytes());
@@ -22,13 +23,13 @@ impl Chance {
         hash.finalize().into()
     }
 
-    /// A number from 0 up to but not including 1.
+    /// Returns a random number from 0 up to, but not including, 1.
     pub(crate) fn fraction(self, purpose: &str, number: u64) -> f64 {
         let [a, b, c, d, ..] = self.bytes(purpose, number);
         f64::from(u32::from_be_bytes([a, b, c, d])) / (f64::from(u32::MAX) + 1.0)
     }
 
-    /// A task id in the form of a version 4 UUID.
+    /// Returns a task id, which has the form of a version 4 UUID.
     pub(crate) fn task_id(self, number: u64) -> String {
         let mut id = self.bytes("task id", number);
         id[6] = id[6] & 0x0f | 0x40;
@@ -37,14 +38,14 @@ impl Chance {
         format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
     }
 
-    /// The seed of a picture whose request sets none.
+    /// Returns the seed of a picture whose request does not set one.
     pub(crate) fn picture_seed(self, number: u64) -> u32 {
         let [a, b, c, d, ..] = self.bytes("picture seed", number);
         u32::from_be_bytes([a, b, c, d])
     }
 }
 
-/// Lower-case hexadecimal.
+/// Formats bytes in lower-case hexadecimal.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -10,13 +10,13 @@ use tokio::{
     time::{Instant, timeout},
 };
 
-/// Speeds are integers in millionths, so that real time is exact.
+/// Speeds are integers in millionths, so that real time is represented exactly.
 const REAL_TIME: u64 = 1_000_000;
 
-/// The furthest that steps can advance the clock: 584 years.
+/// The latest time to which steps can advance the clock: 584 years.
 const END: Duration = Duration::from_nanos(u64::MAX);
 
-/// Moves times so that they are as far from `to` as they were from `from`.
+/// Moves times so that their distance from `to` becomes their former distance from `from`.
 #[derive(Clone, Copy)]
 pub(crate) struct Shift {
     pub(crate) from: Duration,
@@ -35,9 +35,9 @@ impl Shift {
 
 /// A handle to the simulator's clock. Clones share the same clock.
 ///
-/// The clock follows [`tokio::time::Instant`], so it stops on a runtime whose time is paused.
+/// The clock follows [`tokio::time::Instant`], so it stops in a runtime whose time is paused.
 /// [`advance`](Clock::advance) moves it forward, and [`set_speed`](Clock::set_speed) makes it
-/// faster or slower. It never runs backwards: expired results stay expired.
+/// faster or slower. It never runs backwards, so what has expired stays expired.
 #[derive(Clone, Debug)]
 pub struct Clock {
     inner: Arc<Inner>,
@@ -46,16 +46,17 @@ pub struct Clock {
 #[derive(Debug)]
 struct Inner {
     started_unix: Duration,
-    /// Changes only at steps and changes of speed, which wake all sleepers.
+    /// Changes only when the clock is advanced or its speed changes. Each change wakes all
+    /// sleepers.
     course: watch::Sender<Course>,
 }
 
-/// A period of constant speed.
+/// A period in which the clock runs at a constant speed.
 #[derive(Clone, Copy, Debug)]
 struct Course {
-    /// When it began, in real time.
+    /// When the period began, in real time.
     since: Instant,
-    /// The clock's time when it began, plus the steps since.
+    /// The time of the clock when the period began, plus the steps by which it was advanced since.
     shown: Duration,
     millionths: u64,
 }
@@ -67,7 +68,7 @@ impl Course {
         self.shown.saturating_add(Duration::from_nanos(passed))
     }
 
-    /// The real time until the clock reaches `moment` at its current speed; `None` if it is
+    /// The real time until the clock reaches `moment` at its current speed. `None` if the clock is
     /// stopped.
     fn real_time_until(&self, moment: Duration) -> Option<Duration> {
         let left = moment.saturating_sub(self.now()).as_nanos().saturating_mul(REAL_TIME.into());
@@ -84,7 +85,7 @@ impl Clock {
     /// The highest speed: a little more than a day per second.
     pub const MAX_SPEED: f64 = 100_000.0;
 
-    /// A clock that starts at zero, and whose wall-clock time is this machine's.
+    /// Starts a clock at zero. Its Unix time is that of this machine.
     #[allow(clippy::disallowed_methods, reason = "the only place that reads the system clock")]
     pub(crate) fn start(speed: f64) -> Self {
         let started_unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -93,18 +94,18 @@ impl Clock {
         Self { inner: Arc::new(Inner { started_unix, course: watch::Sender::new(course) }) }
     }
 
-    /// The time since the simulator started, including changes of speed and everything skipped by
-    /// [`advance`](Clock::advance).
+    /// The time since the simulator started, as this clock measures it: with changes of speed, and
+    /// with everything that [`advance`](Clock::advance) has skipped.
     pub fn now(&self) -> Duration {
         self.inner.course.borrow().now()
     }
 
-    /// The time since 1970-01-01 00:00 UTC according to this clock.
+    /// The time since 1970-01-01 00:00 UTC, according to this clock.
     pub fn unix_now(&self) -> Duration {
         self.unix_at(self.now())
     }
 
-    /// How fast the clock runs: its seconds per real second.
+    /// How fast the clock runs, in its seconds per real second.
     pub fn speed(&self) -> f64 {
         self.inner.course.borrow().millionths as f64 / REAL_TIME as f64
     }
@@ -118,7 +119,7 @@ impl Clock {
         self.change_speed(speed);
     }
 
-    /// The same, and returns the Unix time of the change.
+    /// Sets the speed, and returns the Unix time of the change.
     pub(crate) fn change_speed(&self, speed: f64) -> Duration {
         let Some(millionths) = millionths(speed) else { return self.unix_now() };
         let mut shown = Duration::ZERO;
@@ -129,29 +130,28 @@ impl Clock {
         self.unix_at(shown)
     }
 
-    /// Moves the clock forward by `step`. Steps add up to at most 584 years; further steps have no
-    /// effect.
+    /// Moves the clock forward by `step`. All steps together move it by at most 584 years; further
+    /// steps have no effect.
     pub fn advance(&self, step: Duration) {
         self.inner.course.send_modify(|course| course.step(step));
     }
 
-    /// Moves the clock forward until [`now`](Clock::now) is `moment`. Does nothing if that time has
-    /// passed.
+    /// Moves the clock forward to the time `moment`. Does nothing if [`now`](Clock::now) is later.
     pub fn advance_to(&self, moment: Duration) {
         self.inner.course.send_modify(|course| course.step(moment.saturating_sub(course.now())));
     }
 
-    /// The time of `moment` since 1970-01-01 00:00 UTC.
+    /// Converts a time of this clock to the time since 1970-01-01 00:00 UTC.
     pub(crate) fn unix_at(&self, moment: Duration) -> Duration {
         self.inner.started_unix.saturating_add(moment)
     }
 
-    /// The time of this clock at a Unix time: zero before the start.
+    /// Converts a Unix time to a time of this clock, which is zero before the start.
     pub(crate) fn at_unix(&self, unix: Duration) -> Duration {
         unix.saturating_sub(self.inner.started_unix)
     }
 
-    /// Sleeps until [`now`](Clock::now) reaches `moment`, by steps or by running.
+    /// Sleeps until the clock reaches `moment`, because it runs or because it is advanced.
     pub(crate) async fn sleep_until(&self, moment: Duration) {
         let mut changes = self.inner.course.subscribe();
         loop {
@@ -159,7 +159,7 @@ impl Clock {
             if course.now() >= moment {
                 return;
             }
-            // After a wait of any outcome, check the clock again.
+            // Whatever ended the wait, check the clock again.
             match course.real_time_until(moment) {
                 Some(left) => drop(timeout(left, changes.changed()).await),
                 None => drop(changes.changed().await),
@@ -168,7 +168,7 @@ impl Clock {
     }
 }
 
-/// The clamped speed in millionths; `None` for NaN.
+/// Clamps a speed and converts it to millionths. `None` for NaN.
 fn millionths(speed: f64) -> Option<u64> {
     let held = (speed.clamp(0.0, Clock::MAX_SPEED) * REAL_TIME as f64).round() as u64;
     (!speed.is_nan()).then_some(held)

@@ -1,4 +1,4 @@
-//! What a test controls: time and randomness. And where slow work runs.
+//! Time and randomness, both of which a test can control, and a pool for slow work.
 
 pub(crate) mod chance;
 pub(crate) mod clock;

@@ -1,6 +1,6 @@
-//! A pool for CPU-bound work, off the runtime's threads. Small jobs do not wait for large ones, and
-//! there is at most one job of each size per core. Tiny ones run at once on the thread of their
-//! caller, because to wait for another thread would take longer.
+//! A pool for CPU-bound work, which must not run on the runtime's threads. Small jobs do not wait
+//! for large ones, and for each size there is at most one job per core. Tiny jobs run at once on
+//! the thread of the caller, because waiting for another thread would take longer.
 
 use std::{
     collections::HashMap,
@@ -12,13 +12,13 @@ use std::{
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tracing::debug;
 
-/// An image of more pixels is large: it takes longer than a few hundredths of a second.
+/// Images with more pixels are large jobs, which take longer than a few hundredths of a second.
 const MAX_SMALL_PIXELS: u64 = 1 << 20;
 
-/// So is a text of more bytes.
+/// Texts with more bytes are large jobs, too.
 const MAX_SMALL_BYTES: usize = 1 << 20;
 
-/// A text of at most this many bytes is tiny: it is read in a tenth of a millisecond.
+/// Texts with at most this many bytes are tiny jobs, which take a tenth of a millisecond.
 const MAX_TINY_BYTES: usize = 4 << 10;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,7 +49,7 @@ pub(crate) struct WorkerPool {
     large: Arc<Semaphore>,
 }
 
-/// The job panicked: a bug in the simulator or in a decoder.
+/// The job panicked, because of a bug in the simulator or in a decoder.
 #[derive(Debug)]
 pub(crate) struct Panicked;
 
@@ -59,12 +59,13 @@ pub(crate) struct WorkerPermit(OwnedSemaphorePermit);
 impl WorkerPool {
     pub(crate) fn new() -> Self {
         let cores = available_parallelism().map_or(2, usize::from);
-        // Large jobs leave a core to the small ones, if there are several.
+        // If there are several cores, large jobs leave one to small ones.
         let large = cores.saturating_sub(1).max(1);
         Self { small: Arc::new(Semaphore::new(cores)), large: Arc::new(Semaphore::new(large)) }
     }
 
-    /// Waits for a permit. The jobs of each size get theirs in the order in which they ask.
+    /// Waits for the permission to run a job. Jobs of the same size get it in the order of their
+    /// calls.
     pub(crate) async fn permit(&self, size: JobSize) -> Result<WorkerPermit, Panicked> {
         let permits = match size {
             JobSize::Tiny | JobSize::Small => &self.small,
@@ -99,13 +100,13 @@ impl WorkerPermit {
     }
 }
 
-/// The jobs in progress, by their key.
+/// Runs jobs that have keys. While a job runs, further calls with its key wait for its result.
 pub(crate) struct SingleFlight<T> {
     pool: WorkerPool,
     jobs: Mutex<HashMap<String, Arc<Job<T>>>>,
 }
 
-/// The result of a job, once it is done.
+/// The result of a job, or `None` while the job has not ended.
 type Job<T> = watch::Sender<Option<T>>;
 
 impl<T: Clone + Send + Sync + 'static> SingleFlight<T> {
@@ -117,9 +118,9 @@ impl<T: Clone + Send + Sync + 'static> SingleFlight<T> {
         self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does the work, or waits for the same work if it is in progress. It starts only if somebody
-    /// still waits for it when its turn comes, and continues to the end even if nobody does. `None`
-    /// means that it panicked.
+    /// Runs a job, or waits for the result of the job with this key if it is in progress. When it
+    /// is the job's turn, the job starts only if somebody still waits for it. After that, it runs
+    /// to its end even if nobody waits any longer. Returns `None` if the job panicked.
     pub(crate) async fn run(
         self: &Arc<Self>,
         key: &str,
@@ -151,7 +152,7 @@ impl<T: Clone + Send + Sync + 'static> SingleFlight<T> {
     ) {
         let Ok(permit) = self.pool.permit(size).await else { return };
         {
-            // Under the lock, nobody can start to wait.
+            // While the jobs are locked, nobody can begin to wait for this one.
             let mut jobs = self.jobs();
             if job.receiver_count() == 0 {
                 jobs.remove(&key);
@@ -161,7 +162,7 @@ impl<T: Clone + Send + Sync + 'static> SingleFlight<T> {
         debug!(key, "a job starts");
         let done = permit.run(work).await.ok();
         self.jobs().remove(&key);
-        // If it panicked, those who wait learn it when the sender is dropped.
+        // If the job panicked, those who wait get `None` when the sender is dropped.
         job.send_replace(done);
     }
 }

@@ -1,4 +1,4 @@
-//! How late clients notice that tasks are ready, and how often they poll for it.
+//! Measures how late clients notice that tasks are ready, and how often they poll until then.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -12,29 +12,29 @@ use crate::values::{MAX_COUNT, seconds};
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Lateness {
-    /// From the moment a task is ready to the first poll answered with `Ready`.
+    /// From the moment a task is ready to the first poll whose response says `Ready`.
     pub found: Delays,
     /// From the moment a task is ready to the first request for its delivery URL, even if a fault
-    /// breaks it.
+    /// breaks the response.
     pub fetched: Delays,
     /// The polls of each accepted task.
     pub polls: PollsPerTask,
 }
 
-/// A summary of delays. The times are `None` if there were no delays.
+/// A summary of delays. If there were no delays, all times are `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Delays {
     /// The number of delays.
     pub count: u64,
-    /// Their mean.
+    /// The mean of the delays.
     #[serde(serialize_with = "seconds::write_known")]
     pub mean: Option<Duration>,
-    /// At least 99 of 100 delays are at most this long. Rounded up to three digits, unless it is
-    /// the maximum.
+    /// At least 99 of 100 delays are at most this long. Rounded up to three digits, unless it
+    /// equals the maximum.
     #[serde(serialize_with = "seconds::write_known")]
     pub p99: Option<Duration>,
-    /// The longest of them.
+    /// The longest delay.
     #[serde(serialize_with = "seconds::write_known")]
     pub max: Option<Duration>,
 }
@@ -43,9 +43,9 @@ pub struct Delays {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct PollsPerTask {
-    /// The mean; 0 without a task.
+    /// The mean number of polls of a task. 0 if there are no tasks.
     pub mean: f64,
-    /// The maximum.
+    /// The maximum number of polls of a task.
     pub max: u64,
 }
 
@@ -66,14 +66,14 @@ impl Measurements {
         self.max_polls = self.max_polls.max(task.polls);
     }
 
-    /// The summary, for this number of accepted tasks.
+    /// Summarizes the measurements. `accepted` is the number of accepted tasks.
     pub(crate) fn summary(&self, accepted: u64) -> Lateness {
         let polls =
             PollsPerTask { mean: self.polls as f64 / accepted.max(1) as f64, max: self.max_polls };
         Lateness { found: self.found.summary(), fetched: self.fetched.summary(), polls }
     }
 
-    /// Checks the measurements of a document in which `ready` tasks became ready.
+    /// Checks the measurements in a snapshot, which says that `ready` tasks have become ready.
     pub(crate) fn check(&self, ready: u64) -> Result<(), &'static str> {
         let fits = [&self.found, &self.fetched].into_iter().all(|delays| {
             let left = |left: u64, count: &u64| left.checked_sub(*count);
@@ -89,19 +89,20 @@ impl Measurements {
     }
 }
 
-/// How many delays there were of each length, which is rounded up to three digits. That bounds the
-/// memory to 900 lengths for each power of ten.
+/// The number of delays of each length. Lengths are rounded up to three digits, so that there are
+/// at most 900 different lengths for each power of ten, which limits the memory.
 #[derive(Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Histogram {
     pub(crate) sum: Duration,
     max: Duration,
-    /// By length in microseconds.
+    /// The number of delays, by their length in microseconds.
     lengths: BTreeMap<u64, u64>,
 }
 
 impl Histogram {
-    /// Records the delay of a task, if there is one and none is `known` yet.
+    /// Records the delay of a task, unless there is none, or `known` says that it was recorded
+    /// before.
     pub(crate) fn record(&mut self, delay: Option<Duration>, known: &mut Option<Duration>) {
         let (Some(delay), None) = (delay, *known) else { return };
         *known = Some(delay);
@@ -114,7 +115,8 @@ impl Histogram {
         self.lengths.values().sum()
     }
 
-    /// The number of delays that are at most this long, which is exact if `limit` has three digits.
+    /// The number of delays of at most this length, which is exact if `limit` has at most three
+    /// digits.
     pub(crate) fn count_up_to(&self, limit: Duration) -> u64 {
         self.lengths.range(..=rounded_micros(limit)).map(|(_, count)| count).sum()
     }
@@ -136,7 +138,7 @@ impl Histogram {
     }
 }
 
-/// The microseconds of a delay, rounded up to three digits.
+/// Returns a delay in microseconds, rounded up to three digits.
 fn rounded_micros(delay: Duration) -> u64 {
     let micros = u64::try_from(delay.as_nanos().div_ceil(1000)).unwrap_or(u64::MAX);
     let unit = 10_u64.pow(micros.checked_ilog10().unwrap_or(0).saturating_sub(2));

@@ -1,4 +1,4 @@
-//! What is kept of a task's request.
+//! The part of a task's request that the simulator keeps.
 
 use std::collections::BTreeSet;
 
@@ -9,19 +9,20 @@ use url::Url;
 
 use crate::{values::texts, webhooks};
 
-/// A larger request, without its images, is not kept.
+/// The maximum size of a kept request without its images, in bytes.
 const MAX_KEPT_BYTES: usize = 256 << 10;
 
-/// The body as the log shows it: images summarized, secrets redacted, the webhook URL without its
-/// query.
+/// A request body as the log shows it: images are summarized, secrets are redacted, and the webhook
+/// URL has no query.
 ///
-/// It is kept as text, which takes much less memory than many small values.
+/// The body is stored as text, because that takes much less memory than a JSON value with many
+/// small parts.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct LoggedRequest(Box<str>);
 
 impl LoggedRequest {
-    /// Summarizes a body whose images are summarized and whose secrets are redacted, with the
-    /// fields without an effect.
+    /// Creates the log's version of a body whose images are already summarized, and whose secrets
+    /// are already redacted. `unlisted` contains the fields that had no effect.
     pub(crate) fn new(mut body: Value, unlisted: Value) -> Self {
         if let Some(address) = body.get_mut("webhook_url").filter(|address| address.is_string()) {
             *address = webhooks::shown(address.as_str().unwrap_or_default()).into();
@@ -38,8 +39,8 @@ impl LoggedRequest {
         }
     }
 
-    /// Summarizes the body of a refused request, which may be anything. Returns `None` if it is not
-    /// JSON.
+    /// Creates the log's version of a refused body, which may contain anything. Returns `None` if
+    /// the body is not JSON.
     pub(crate) fn of_refused(body: &[u8], secret_fields: &BTreeSet<String>) -> Option<Self> {
         let mut body = serde_json::from_slice(body).ok()?;
         redact(secret_fields, &mut body);
@@ -47,7 +48,7 @@ impl LoggedRequest {
             if images::seems_image(text) {
                 return Some(format!("[an image, {} characters]", text.len()).into());
             }
-            // The query may be signed.
+            // The query of a URL may contain a signature.
             let url = Url::parse(text).ok().filter(|url| !url.cannot_be_a_base())?;
             Some(webhooks::shown(url.as_str()).into())
         });
@@ -63,7 +64,7 @@ impl LoggedRequest {
         serde_json::from_str(&self.0).unwrap_or_default()
     }
 
-    /// Whether the body is kept, and not a note in its place.
+    /// Whether the body was kept, and not replaced by a note because of its size.
     pub(crate) fn is_kept(&self) -> bool {
         self.0.starts_with('{')
     }

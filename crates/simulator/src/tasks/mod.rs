@@ -1,4 +1,5 @@
-//! The tasks, and how they change over time. The status of a task is computed when it is needed.
+//! The tasks, and how they change over time. No timer changes the status of a task: it is computed
+//! from the clock whenever somebody needs it.
 
 pub(crate) mod lateness;
 pub(crate) mod logged_request;
@@ -42,27 +43,28 @@ pub(crate) struct Task {
     pub(crate) operation: String,
     pub(crate) operation_id: String,
     pub(crate) region: Region,
-    /// The base URL at which its client reached the simulator.
+    /// The base URL at which the client reached the simulator.
     #[serde(skip)]
     pub(crate) base: String,
     pub(crate) request: LoggedRequest,
-    /// The names of the request's fields without an effect.
+    /// The names of the request's fields that had no effect.
     pub(crate) ignored: Vec<String>,
     pub(crate) picture: Picture,
-    /// Whether the images were dropped, so that the picture can't be rendered any more.
+    /// Whether the images of the request were dropped, so that the picture can no longer be
+    /// rendered.
     pub(crate) images_dropped: bool,
-    /// The picture, once it has been rendered.
+    /// The picture, after it has been rendered for the first time.
     #[serde(with = "formats::base64", default, skip_serializing_if = "Option::is_none")]
     pub(crate) painted: Option<Bytes>,
     pub(crate) directives: Directives,
     pub(crate) cost: Credits,
     pub(crate) input_mp: Option<Megapixels>,
     pub(crate) output_mp: Megapixels,
-    /// Like all times of a task, since the Unix epoch on the simulator's clock.
+    /// The Unix time on the simulator's clock. All times of a task are such times.
     pub(crate) accepted_at: Duration,
     pub(crate) final_at: Duration,
     pub(crate) polls: u64,
-    /// The time from `final_at` to the first poll that says that the task is ready.
+    /// The time from `final_at` to the first poll whose response says `Ready`.
     pub(crate) found_after: Option<Duration>,
     /// The time from `final_at` to the first request for the delivery URL.
     pub(crate) fetched_after: Option<Duration>,
@@ -71,7 +73,7 @@ pub(crate) struct Task {
 }
 
 impl Task {
-    /// The approximate memory it takes.
+    /// The approximate memory that the task takes, in bytes.
     fn bytes(&self) -> u64 {
         let images = self.picture.inputs.iter().map(|input| match &input.image {
             Image::Inline(image) => image.bytes.len(),
@@ -82,7 +84,7 @@ impl Task {
         (RECORD_BYTES + texts + painted + images.sum::<usize>()) as u64
     }
 
-    /// Checks what a task of a document says about itself, at the time `now`.
+    /// Checks whether a task in a snapshot, which was taken at `now`, contradicts itself.
     pub(crate) fn check(&self, now: Duration) -> Result<(), String> {
         let problem = if self.accepted_at > now || self.final_at < self.accepted_at {
             "a task is accepted before the snapshot, and before it ends"
@@ -98,23 +100,23 @@ impl Task {
         Err(problem.to_owned())
     }
 
-    /// The prompt of its request, unless that is too large to be kept.
+    /// The prompt of the request. Empty if the request was too large to be kept.
     pub(crate) fn prompt(&self) -> &str {
         if self.request.is_kept() { &self.picture.prompt } else { "" }
     }
 
-    /// The outcome, once the task has ended.
+    /// The outcome of the task, if it has ended.
     pub(crate) fn outcome(&self, now: Duration) -> Option<Outcome> {
         (now >= self.final_at).then_some(self.directives.outcome)
     }
 
-    /// How long the task has been ready, once it is.
+    /// How long ago the task became ready, if it is ready.
     pub(crate) fn ready_for(&self, now: Duration) -> Option<Duration> {
         let is_ready = self.outcome(now) == Some(Outcome::Ready);
         is_ready.then(|| now.saturating_sub(self.final_at))
     }
 
-    /// The status for a poll.
+    /// The status that a poll returns.
     pub(crate) fn status<'a>(&self, now: Duration, in_progress: &'a [String]) -> &'a str {
         match self.outcome(now) {
             Some(outcome) => outcome.status(),
@@ -137,54 +139,55 @@ pub(crate) struct Tasks {
     accepted: u64,
     ready: u64,
     failed: u64,
-    /// By number, which is the order of their acceptance.
+    /// The kept tasks by their numbers, in the order in which they were accepted.
     kept: BTreeMap<u64, Task>,
-    /// The number of each id.
+    /// The number of the task with each id.
     #[serde(skip)]
     numbers: HashMap<String, u64>,
-    /// The tasks in progress, by the moment they end.
+    /// The tasks in progress of each project, by the time at which they end.
     #[serde(skip)]
     active: HashMap<ProjectRef, BTreeSet<(Duration, u64)>>,
-    /// The tasks with a final status, in the order in which they got it.
+    /// The tasks with a final status, in the order in which they ended.
     #[serde(skip)]
     finished: VecDeque<u64>,
-    /// Those of them that still have their images.
+    /// The tasks among `finished` that still have the images of their requests.
     #[serde(skip)]
     with_images: VecDeque<u64>,
-    /// The operations of the kept tasks, with the number of tasks of each.
+    /// The operations of the kept tasks, each with its number of tasks.
     #[serde(skip)]
     operations: BTreeMap<String, u64>,
     #[serde(skip)]
     bytes: u64,
 }
 
-/// The limits of what tasks may keep.
+/// Limits on what the simulator keeps of tasks.
 #[derive(Clone, Copy)]
 pub(crate) struct Retention {
-    /// The total size of requests, images and pictures.
+    /// The maximum total size of requests, images and pictures, in bytes.
     pub(crate) bytes: u64,
-    /// How long a task's images are kept after its final status.
+    /// How long the images of a request are kept after its task has ended.
     pub(crate) image_lifetime: Duration,
 }
 
 impl Tasks {
-    /// The number of tasks ever accepted, which is the number of the next one.
+    /// The number of tasks that were ever accepted, which is also the number of the next task.
     pub(crate) fn accepted(&self) -> u64 {
         self.accepted
     }
 
-    /// The numbers of tasks that had become ready and that had failed at the last call of
-    /// [`settle`](Self::settle).
+    /// The number of tasks that had become ready, and the number of those that had failed, at the
+    /// last call of [`settle`](Self::settle).
     pub(crate) fn ended(&self) -> (u64, u64) {
         (self.ready, self.failed)
     }
 
-    /// The number of a project's tasks that were in progress then.
+    /// The number of a project's tasks that were in progress at the last call of
+    /// [`settle`](Self::settle).
     pub(crate) fn active(&self, project: &ProjectRef) -> usize {
         self.active.get(project).map_or(0, BTreeSet::len)
     }
 
-    /// When the next of them ends.
+    /// The time at which the next of the project's tasks in progress ends.
     pub(crate) fn next_end(&self, project: &ProjectRef) -> Option<Duration> {
         self.active.get(project)?.first().map(|(end, _)| *end)
     }
@@ -199,7 +202,7 @@ impl Tasks {
         self.kept.insert(number, task);
     }
 
-    /// Makes a task end now. Returns it if it was in progress.
+    /// Makes a task end now. Returns the task, or `None` if it was not in progress.
     pub(crate) fn finish(&mut self, id: &str, now: Duration) -> Option<&Task> {
         let number = *self.numbers.get(id)?;
         let task = self.kept.get_mut(&number).filter(|task| task.final_at > now)?;
@@ -220,8 +223,9 @@ impl Tasks {
         self.active.keys()
     }
 
-    /// Records the tasks that have ended by now, and frees memory: drops images that are no longer
-    /// needed because their delivery URL has expired, and then complete tasks, oldest first.
+    /// Records which tasks have ended by now, and frees memory: first drops images of requests
+    /// whose pictures can no longer be downloaded, because their delivery URLs have expired; then,
+    /// if that is not enough, drops whole tasks that have ended, oldest first.
     pub(crate) fn settle(&mut self, now: Duration, retention: Retention) {
         let mut ended = Vec::new();
         for waiting in self.active.values_mut() {
@@ -246,7 +250,7 @@ impl Tasks {
     }
 
     fn evict(&mut self, now: Duration, retention: Retention) {
-        // One second longer than the URL is valid, because URLs count whole seconds.
+        // Delivery URLs contain whole seconds, so they may be valid for up to a second longer.
         let lifetime = retention.image_lifetime.saturating_add(Duration::from_secs(1));
         while let Some(number) = self.with_images.front() {
             match self.kept.get_mut(number) {
@@ -269,7 +273,7 @@ impl Tasks {
         }
     }
 
-    /// Removes a task that is no longer kept from the other tables.
+    /// Removes a task that is no longer in `kept` from the other tables.
     fn forget(&mut self, task: &Task) {
         self.numbers.remove(&task.id);
         self.bytes -= task.bytes();
@@ -279,7 +283,7 @@ impl Tasks {
         }
     }
 
-    /// Removes the tasks of a project and returns their ids. Their numbers are not used again.
+    /// Removes the tasks of a project and returns their ids. Their numbers are not reused.
     pub(crate) fn remove_of(&mut self, project: &ProjectRef) -> BTreeSet<String> {
         let (removed, kept): (BTreeMap<_, _>, _) = std::mem::take(&mut self.kept)
             .into_iter()
@@ -294,7 +298,7 @@ impl Tasks {
         removed.into_values().map(|task| task.id).collect()
     }
 
-    /// Keeps a task's rendered picture, and frees memory for it.
+    /// Stores the rendered picture of a task, and frees memory for it.
     pub(crate) fn keep_picture(
         &mut self,
         id: &str,
@@ -325,14 +329,14 @@ impl Tasks {
         self.active.values().flatten().filter_map(|(_, number)| self.kept.get(number))
     }
 
-    /// Drops the pictures that can be rendered again.
+    /// Drops the rendered pictures that can be rendered again.
     pub(crate) fn drop_pictures(&mut self) {
         for task in self.kept.values_mut().filter(|task| !task.images_dropped) {
             task.painted = None;
         }
     }
 
-    /// Moves the times of all tasks, which have to be indexed afterwards.
+    /// Shifts the times of all tasks. Afterwards, [`index`](Self::index) must be called.
     pub(crate) fn move_times(&mut self, times: Shift) {
         for task in self.kept.values_mut() {
             times.apply(&mut task.accepted_at);
@@ -341,7 +345,7 @@ impl Tasks {
         }
     }
 
-    /// Makes everything that is not in a document: base URLs and indexes.
+    /// Restores what a snapshot does not contain: the base URLs and the indexes.
     pub(crate) fn index(
         &mut self,
         now: Duration,
@@ -358,7 +362,8 @@ impl Tasks {
         (self.accepted, self.ready, self.failed) = (accepted, ready, failed);
     }
 
-    /// Checks the tasks of a document with the time `now`, but not what each contains.
+    /// Checks the tasks of a snapshot, which was taken at `now`, against each other.
+    /// [`Task::check`] checks each of them.
     pub(crate) fn check(&self, now: Duration) -> Result<(), &'static str> {
         let ids: BTreeSet<_> = self.kept.values().map(|task| &task.id).collect();
         if ids.len() < self.kept.len() || !ids.iter().all(|id| is_task_id(id)) {
@@ -378,13 +383,13 @@ impl Tasks {
             .ok_or("the counters `accepted`, `ready` and `failed` do not fit the tasks")
     }
 
-    /// The tasks in the order of their acceptance.
+    /// Yields the kept tasks in the order in which they were accepted.
     pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &Task> {
         self.kept.values()
     }
 }
 
-/// Whether a text has the form of a UUID in lower case.
+/// Whether a text has the form of a UUID in lower case, like all task ids.
 fn is_task_id(text: &str) -> bool {
     let fits = |(at, byte): (usize, u8)| match at {
         8 | 13 | 18 | 23 => byte == b'-',

@@ -1,4 +1,5 @@
-//! The outcome of a task, what its request selects of it, and moderation by word lists.
+//! The outcome of a task, how the words in its request select the outcome, and moderation by lists
+//! of words.
 
 use std::collections::BTreeMap;
 
@@ -32,7 +33,7 @@ impl Outcome {
         all.into_iter().any(|outcome| outcome.status() == status)
     }
 
-    /// The status in a poll response, as in the contract.
+    /// The status in a poll response, as the contract spells it.
     pub(crate) fn status(self) -> &'static str {
         match self {
             Self::Ready => "Ready",
@@ -44,37 +45,38 @@ impl Outcome {
     }
 }
 
-/// An in-progress status that no client knows.
+/// A status of a task in progress that clients do not know.
 pub(crate) const UNKNOWN_STATUS: &str = "Warming the kiln";
 
-/// What the words in a request select.
+/// What the words in a request select for its task.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Directives {
     pub(crate) outcome: Outcome,
     pub(crate) unknown_status: bool,
-    /// Why the task fails, if it does.
+    /// Why the task fails, if the words make it fail.
     pub(crate) reason: Option<String>,
     pub(crate) faults: RequestedFaults,
 }
 
-/// The tolerance if neither the request nor the contract has one.
+/// The safety tolerance, if neither the request nor the contract sets one.
 const DEFAULT_TOLERANCE: f64 = 2.0;
 
-/// Words that stop a task, each with a severity: a word is moderated if its severity is above the
-/// request's `safety_tolerance` (0 is the strictest). A word of severity 1 stops a task only at
-/// tolerance 0, one of severity 3 also at the default tolerance of 2, one of severity 7 always.
-/// Only whole words match, in any case, in every text of a request that is neither an image nor a
-/// secret.
+/// Words that stop a task, each with a severity. A word stops the task if its severity is above the
+/// `safety_tolerance` of the request (0 is the strictest). So a word of severity 1 stops a task
+/// only at tolerance 0, a word of severity 3 also at the default tolerance of 2, and a word of
+/// severity 7 always. The simulator searches all texts of a request except images and secrets. It
+/// ignores case, and only whole words match.
 ///
-/// In TOML: `[moderation.input]` with lines such as `gore = 3`.
+/// In TOML, this is the table `[moderation.input]` with lines such as `gore = 3`, and the table
+/// `[moderation.output]`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Moderation {
-    /// Words that input moderation finds: the task ends with `Request Moderated`. Default: `nudity`
-    /// 5, `gore` 3.
+    /// Words that input moderation stops, so that the task ends with `Request Moderated`. Default:
+    /// `nudity` 5, `gore` 3.
     pub input: BTreeMap<String, u8>,
-    /// Words that output moderation finds: the task ends with `Content Moderated`. Default:
+    /// Words that output moderation stops, so that the task ends with `Content Moderated`. Default:
     /// `weapon` 3, `blood` 1.
     pub output: BTreeMap<String, u8>,
 }
@@ -90,7 +92,8 @@ impl Default for Moderation {
 }
 
 impl Moderation {
-    /// Sets the outcome of a moderated request, and why. Input is checked before output.
+    /// If moderation stops a request, sets the outcome and the reason. Input moderation comes
+    /// first.
     pub(crate) fn check(
         &self,
         request: &Value,
@@ -118,13 +121,14 @@ impl Moderation {
     }
 }
 
-/// Whether a text of the request contains `word`, in any case.
+/// Whether a text of the request contains `word`. Ignores case.
 fn mentions(request: &Value, word: &str) -> bool {
     let word = word.to_lowercase();
     texts::any(request, &mut |text| has_word(&text.to_lowercase(), &word))
 }
 
-/// Whether `text` contains `word` without a letter or digit on either side. Both are in lower case.
+/// Whether `text` contains `word` without a letter or digit before or after it. Both must be in
+/// lower case.
 fn has_word(text: &str, word: &str) -> bool {
     text.match_indices(word).any(|(at, found)| {
         let before = text[..at].chars().next_back();

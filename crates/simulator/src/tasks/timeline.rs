@@ -1,4 +1,4 @@
-//! What happened to a task, for its timeline.
+//! Records what happened to a task, for the timeline on the control interface.
 
 use std::time::Duration;
 
@@ -6,15 +6,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::runtime::clock::Shift;
 
-/// The maximum number of different happenings to remember of a task.
+/// The maximum number of different happenings to remember for a task.
 const MAX_HAPPENINGS: usize = 24;
 
-/// What clients did with a task. Equal happenings are counted and not repeated, so a task that is
-/// polled for hours takes no more memory than one that is polled twice.
+/// What clients did with a task. The timeline counts equal happenings instead of repeating them, so
+/// a task that is polled for hours takes no more memory than one that is polled twice.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Timeline(pub(crate) Vec<Happening>);
 
-/// One kind of happening: how often it happened, and when first and last.
+/// One kind of happening: how often it happened, and when for the first and the last time.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Happening {
@@ -37,14 +37,15 @@ pub(crate) enum HappeningKind {
     Ended,
     /// The picture was delivered completely.
     Delivered,
-    /// A fault replaced the delivery or broke it off.
+    /// A fault replaced the delivery or interrupted it.
     DeliveryFailed,
     WebhookSent,
     WebhookFailed,
 }
 
 impl Timeline {
-    /// Records a happening. The first [`MAX_HAPPENINGS`] different ones are kept.
+    /// Records a happening. After [`MAX_HAPPENINGS`] different ones, further different ones are
+    /// ignored.
     pub(crate) fn record(&mut self, now: Duration, kind: HappeningKind, detail: &str) {
         let Self(happenings) = self;
         let is_equal = |known: &&mut Happening| known.kind == kind && *known.detail == *detail;
@@ -57,7 +58,7 @@ impl Timeline {
         }
     }
 
-    /// Moves all happenings.
+    /// Shifts the times of all happenings.
     pub(super) fn move_times(&mut self, times: Shift) {
         for Happening { first, last, .. } in &mut self.0 {
             times.apply(first);

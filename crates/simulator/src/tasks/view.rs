@@ -1,4 +1,4 @@
-//! What the Rust API and the control port show of tasks.
+//! The view of tasks: what the Rust API and the control interface show.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -20,31 +20,31 @@ use crate::{
 pub struct TaskView {
     /// The task's id.
     pub id: String,
-    /// The id of the organization that paid.
+    /// The id of the organization that paid for the task.
     pub organization: String,
-    /// The id of the project whose key submitted it.
+    /// The id of the project whose key submitted the task.
     pub project: String,
-    /// The operation as called, with the prefix `gen` and without `/v1/`: `gen-2-pro`,
+    /// The operation that the client called, with the prefix `gen` and without `/v1/`: `gen-2-pro`,
     /// `gen-2-klein-9b-kv-finetuned`.
     pub operation: String,
     /// The operation's id in the contract: `gen_2_pro`, `base_model_finetuned`.
     pub operation_id: String,
-    /// The base URL that accepted the task. At the other one, polls do not find it unless
-    /// [`Config::regions_share_tasks`](crate::Config::regions_share_tasks) is set.
+    /// The base URL that accepted the task. Polls at the other base URL do not find the task,
+    /// unless [`Config::regions_share_tasks`](crate::Config::regions_share_tasks) is set.
     pub region: Region,
-    /// The body as received, with images summarized and secrets redacted. A body over 256 KiB
-    /// without its images is replaced by a note.
+    /// The request body, with images summarized and secrets redacted. If the body without its
+    /// images is larger than 256 KiB, this is a note instead.
     #[serde(skip_serializing_if = "Value::is_null")]
     pub request: Value,
     /// The request's prompt.
     pub prompt: String,
-    /// The names of the request's fields that the operation does not have. They had no effect.
+    /// The names of the request's fields that the operation does not have, and that had no effect.
     pub ignored_fields: Vec<String>,
     /// The status that a poll would return now.
     pub status: String,
-    /// Why the task failed, once it has.
+    /// Why the task failed, if it has failed.
     pub reason: Option<String>,
-    /// The seed of the picture: the request's, or a random one.
+    /// The seed of the picture, which comes from the request or is random.
     #[serde(serialize_with = "integer::serialize")]
     pub seed: i128,
     /// The picture's width in pixels.
@@ -54,33 +54,36 @@ pub struct TaskView {
     /// The media type of the picture: `image/jpeg`, `image/png` or `image/webp`, or `video/webm`
     /// for a video.
     pub media_type: &'static str,
-    /// The credits charged.
+    /// The credits charged for the task.
     pub cost: Credits,
-    /// Megapixels of the request's images, to two decimal places; unknown if one was given by its
-    /// URL.
+    /// The area of the request's images in megapixels, to two decimal places. Unknown if an image
+    /// was given by its URL.
     pub input_mp: Option<f64>,
-    /// Megapixels of the picture, to two decimal places.
+    /// The area of the picture in megapixels, to two decimal places.
     pub output_mp: f64,
-    /// When the task was accepted, on the simulator's clock; zero before its start.
+    /// When the task was accepted, on the simulator's clock. Zero if it was accepted before the
+    /// simulator started, because it comes from a snapshot.
     #[serde(skip)]
     pub accepted_at: Duration,
-    /// When the task has its final status, on the simulator's clock.
+    /// When the task gets its final status, on the simulator's clock.
     #[serde(skip)]
     pub final_at: Duration,
     /// The number of polls.
     pub polls: u64,
-    /// The time from the moment it became ready to the first poll answered with `Ready`.
+    /// The time from the moment the task became ready to the first poll whose response says
+    /// `Ready`.
     #[serde(serialize_with = "seconds::write_known")]
     pub found_after: Option<Duration>,
-    /// The time from the moment it became ready to the first request for its delivery URL.
+    /// The time from the moment the task became ready to the first request for its delivery URL.
     #[serde(serialize_with = "seconds::write_known")]
     pub fetched_after: Option<Duration>,
-    /// How often its picture was delivered completely.
+    /// How often the picture was delivered completely.
     pub deliveries: u64,
 }
 
 impl Task {
-    /// The task at the Unix time `now`, without its request, which takes longer than the rest.
+    /// The view of a task at the Unix time `now`, without its request, because parsing the request
+    /// takes longer than everything else.
     pub(crate) fn summary(&self, now: Duration, clock: &Clock, in_progress: &[String]) -> TaskView {
         let failed = self.outcome(now).is_some_and(|outcome| outcome != Outcome::Ready);
         TaskView {
@@ -111,39 +114,40 @@ impl Task {
         }
     }
 
-    /// The task with its request.
+    /// The view of a task, including its request.
     pub(crate) fn view(&self, now: Duration, clock: &Clock, in_progress: &[String]) -> TaskView {
         TaskView { request: self.request.body(), ..self.summary(now, clock, in_progress) }
     }
 }
 
-/// What happened since the start. Every accepted submission is charged once, at acceptance,
-/// whatever its outcome.
+/// What happened since the simulator started. Every accepted submission is charged once, when it is
+/// accepted, whatever the outcome of its task is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Counts {
-    /// Accepted submissions; each created a task.
+    /// Accepted submissions, each of which created a task.
     pub accepted: u64,
-    /// Credits charged for them.
+    /// Credits charged for the accepted submissions.
     pub charged: Credits,
     /// Tasks in progress.
     pub active: u64,
-    /// Tasks that are `Ready` by now.
+    /// Tasks that have become `Ready`.
     pub ready: u64,
-    /// Tasks that have another final status by now.
+    /// Tasks that have ended with another final status.
     pub failed: u64,
-    /// Polls answered with a status, including `Task not found`.
+    /// Polls whose response had a status, including `Task not found`.
     pub polls: u64,
-    /// Pictures handed completely to the connection. A picture fetched twice counts twice.
+    /// Pictures that were passed completely to the connection. A picture that is downloaded twice
+    /// counts twice.
     pub delivered: u64,
     /// Rejected requests, by status code.
     pub refused: BTreeMap<u16, u64>,
-    /// Applied faults, by name. The responses they cause are counted here and not in `refused`.
+    /// Applied faults, by name. A response that a fault causes counts here and not in `refused`.
     pub faults: BTreeMap<&'static str, u64>,
 }
 
 impl Counts {
-    /// Requests rejected with this status code.
+    /// The number of requests rejected with this status code.
     pub fn refused_with(&self, status: u16) -> u64 {
         self.refused.get(&status).copied().unwrap_or(0)
     }

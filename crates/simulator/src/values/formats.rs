@@ -1,6 +1,6 @@
-//! Values as they are written in a snapshot.
+//! The formats of values in a snapshot.
 
-/// Bytes, as base64.
+/// Optional bytes, as base64.
 pub(crate) mod base64 {
     use axum::body::Bytes;
     use base64::{Engine as _, engine::general_purpose::STANDARD};

@@ -1,4 +1,4 @@
-//! A log of numbered entries that drops the oldest.
+//! A log of numbered entries. If there are too many, it drops the oldest ones.
 
 use std::collections::VecDeque;
 
@@ -9,7 +9,7 @@ use super::MAX_COUNT;
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NumberedLog<T> {
-    /// Oldest first.
+    /// The kept entries, oldest first.
     entries: VecDeque<T>,
     written: u64,
     /// The number of entries that were dropped, because there were too many.
@@ -24,8 +24,8 @@ impl<T> Default for NumberedLog<T> {
 }
 
 impl<T> NumberedLog<T> {
-    /// Writes the entry that `entry` makes from its number, counted from 1. Of more than `max_kept`
-    /// entries, the oldest are dropped.
+    /// Writes an entry, which `entry` creates from its number, counted from 1. If there are now
+    /// more than `max_kept` entries, drops the oldest ones.
     pub(crate) fn write(&mut self, max_kept: usize, entry: impl FnOnce(u64) -> T) {
         self.written += 1;
         self.entries.push_back(entry(self.written));
@@ -35,8 +35,8 @@ impl<T> NumberedLog<T> {
         }
     }
 
-    /// Removes the entries for which `keep` returns false. Once none is left, no entry counts as
-    /// dropped.
+    /// Removes the entries for which `keep` returns false. If no entry is left, the number of
+    /// dropped entries starts again at 0.
     pub(crate) fn retain(&mut self, keep: impl FnMut(&T) -> bool) {
         self.entries.retain(keep);
         if self.entries.is_empty() {
@@ -44,24 +44,24 @@ impl<T> NumberedLog<T> {
         }
     }
 
-    /// The number of entries since the start.
+    /// The number of entries that were ever written.
     pub(crate) fn written(&self) -> u64 {
         self.written
     }
 
-    /// The number of entries that have been dropped.
+    /// The number of entries that were dropped because there were too many.
     pub(crate) fn dropped(&self) -> u64 {
         self.dropped
     }
 
-    /// Whether the numbers of the entries ascend up to that of the last written one, as they do
-    /// unless the log was read from a document.
+    /// Whether the numbers of the entries ascend, and do not exceed the number of the last written
+    /// entry. That can be false only if the log was read from a snapshot.
     pub(crate) fn is_in_order(&self, number: impl Fn(&T) -> u64) -> bool {
         let numbers = self.entries.iter().map(number).chain([self.written.saturating_add(1)]);
         self.written <= MAX_COUNT && numbers.is_sorted_by(|one, next| one < next)
     }
 
-    /// The kept entries, newest first.
+    /// Yields the kept entries, newest first.
     pub(crate) fn newest(&self) -> impl DoubleEndedIterator<Item = &T> {
         self.entries.iter().rev()
     }

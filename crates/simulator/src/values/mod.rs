@@ -1,4 +1,5 @@
-//! Values that several parts read and write in the same way. Depends on no other part.
+//! Values that several parts of the simulator read and write in the same way. This module depends
+//! on no other part.
 
 pub(crate) mod formats;
 pub(crate) mod log;
@@ -7,6 +8,6 @@ pub(crate) mod seconds;
 pub(crate) mod secret;
 pub(crate) mod texts;
 
-/// The maximum of a counter in a snapshot. Up to here, every JSON parser keeps integers exact, and
-/// no counter overflows.
+/// The maximum of a counter in a snapshot. Up to this number, every JSON parser reads integers
+/// exactly, and no counter can overflow.
 pub(crate) const MAX_COUNT: u64 = 1 << 53;

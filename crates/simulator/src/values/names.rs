@@ -1,28 +1,33 @@
-//! Names that clients choose: made fit to be shown, and suggestions for misspelled ones.
+//! Names that clients choose: makes them safe to show, and suggests the right name for a misspelled
+//! one.
 //!
-//! Settings also have patterns of operations: `gen-2-pro`, or `gen-2-*` for all with that prefix.
+//! Also matches operations with the patterns in settings, such as `gen-2-pro`, or `gen-2-*` for all
+//! operations with that prefix.
 
 use std::collections::BTreeMap;
 
-/// The maximum number of characters to show.
+/// The maximum number of characters of a name to show.
 const MAX_SHOWN: usize = 128;
 
-/// A name with a bounded length, and with `?` instead of characters that cannot be printed.
+/// Returns a name in a form that is safe to show: with a limited length, and with `?` in place of
+/// characters that cannot be printed.
 pub(crate) fn printable(name: &str) -> String {
     bounded(name, MAX_SHOWN)
 }
 
-/// The first characters of a text, with `?` instead of those that cannot be printed.
+/// Returns the first `max` characters of a text, with `?` in place of characters that cannot be
+/// printed.
 pub(crate) fn bounded(text: &str, max: usize) -> String {
     text.chars().take(max).map(|c| if is_printable(c) { c } else { '?' }).collect()
 }
 
-/// Whether `Debug` would show the character itself, apart from quotes and the backslash.
+/// Whether `Debug` shows the character itself. Quotes and the backslash count, although `Debug`
+/// escapes them.
 fn is_printable(c: char) -> bool {
     matches!(c, '"' | '\'' | '\\') || c.escape_debug().len() == 1
 }
 
-/// The candidate that takes the fewest edits to get from `name`.
+/// Returns the candidate that is the fewest edits away from `name`.
 pub(crate) fn nearest<'a>(
     name: &str,
     candidates: impl IntoIterator<Item = &'a str>,
@@ -30,7 +35,7 @@ pub(crate) fn nearest<'a>(
     candidates.into_iter().min_by_key(|candidate| strsim::osa_distance(name, candidate))
 }
 
-/// The same, unless more than a third of the characters differ.
+/// Like [`nearest`], but returns `None` if more than a third of the characters differ.
 pub(crate) fn similar<'a>(
     name: &str,
     candidates: impl IntoIterator<Item = &'a str>,
@@ -40,7 +45,7 @@ pub(crate) fn similar<'a>(
         .filter(|candidate| strsim::osa_distance(name, candidate) * 3 <= longest(candidate))
 }
 
-/// Whether `pattern` is the operation's name, or a prefix of it followed by `*`.
+/// Whether `pattern` is the name of the operation, or the beginning of its name followed by `*`.
 pub(crate) fn matches(pattern: &str, operation: &str) -> bool {
     match pattern.strip_suffix('*') {
         Some(beginning) => operation.starts_with(beginning),
@@ -48,8 +53,8 @@ pub(crate) fn matches(pattern: &str, operation: &str) -> bool {
     }
 }
 
-/// The value for an operation. A full name takes precedence over a pattern, and a longer pattern
-/// over a shorter one.
+/// Returns the value for an operation from a table with patterns. A full name takes precedence over
+/// a prefix, and a longer prefix takes precedence over a shorter one.
 pub(crate) fn best<'a, T>(table: &'a BTreeMap<String, T>, operation: &str) -> Option<&'a T> {
     let matching = table.iter().filter(|(pattern, _)| matches(pattern, operation));
     matching

@@ -1,10 +1,10 @@
-//! Times in settings and JSON, in seconds with a fraction.
+//! Times in settings and JSON, as seconds with a fraction.
 
 use std::{collections::BTreeMap, time::Duration};
 
 use serde::{Deserialize, Deserializer, Serialize as _, Serializer, de::Error};
 
-/// The maximum of any setting: a hundred years.
+/// The maximum of any time in settings, in seconds: a hundred years.
 const MAX: f64 = 100.0 * 366.0 * 86_400.0;
 
 pub(crate) fn one<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
@@ -33,7 +33,7 @@ pub(crate) fn write_known<S: Serializer>(
     time.map(|time| time.as_secs_f64()).serialize(serializer)
 }
 
-/// A duration from zero to a hundred years.
+/// Converts seconds to a duration of at most a hundred years.
 fn duration<E: Error>(seconds: f64) -> Result<Duration, E> {
     match Duration::try_from_secs_f64(seconds) {
         Ok(time) if seconds <= MAX => Ok(time),

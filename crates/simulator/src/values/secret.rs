@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize, Serializer};
 
-/// A value that `Debug` does not show, such as a key. It is made with `into`:
+/// A value that `Debug` does not show, such as a key. `into` makes a value secret:
 ///
 /// ```
 /// use imagekiln_simulator::Config;
@@ -42,7 +42,7 @@ impl<T> fmt::Debug for Secret<T> {
     }
 }
 
-/// Serializes the value itself. A secret is only serialized where a field says so.
+/// Serializes the secret value itself. Only fields that name this function serialize their secret.
 pub(crate) fn exposed<T: Serialize, S: Serializer>(
     secret: &Secret<T>,
     serializer: S,

@@ -1,8 +1,8 @@
-//! The texts in a JSON value, at any depth.
+//! Searches and replaces the texts in a JSON value, at any depth.
 
 use serde_json::Value;
 
-/// Whether `holds` is true for one of the texts.
+/// Whether `holds` returns true for one of the texts.
 pub(crate) fn any(value: &Value, holds: &mut impl FnMut(&str) -> bool) -> bool {
     match value {
         Value::String(text) => holds(text),

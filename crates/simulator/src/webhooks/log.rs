@@ -1,5 +1,5 @@
-//! The kept deliveries: the pending ones, ordered by when they are due, and the finished ones, of
-//! which the oldest are dropped.
+//! The deliveries that the simulator keeps: pending ones, in the order in which they become due,
+//! and finished ones, of which the oldest are dropped if there are too many.
 
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
@@ -16,22 +16,23 @@ use super::{
 };
 use crate::http::outgoing::Target;
 
-/// The approximate size of a delivery without its texts.
+/// The approximate size of a delivery without its texts, in bytes.
 const OVERHEAD: usize = 1 << 10;
 
-/// What is shown of a delivery, and what is not.
+/// A delivery: the part that clients of the simulator can see, and the rest.
 #[derive(Clone)]
 pub(super) struct Delivery {
     pub(super) shown: WebhookDelivery,
-    /// Where to send it and how to sign it, unless it is refused.
+    /// Where to send the webhook, and how to sign it. `None` if the receiver is refused.
     pub(super) receiver: Option<(Target, SigningKey)>,
     pub(super) final_at: Duration,
-    /// Held back for a later task's webhook: not sent before this moment, but due later.
+    /// Set while the delivery waits for the webhook of a later task: the time at which it would be
+    /// due without that fault. `due_at` is then the latest time to send it.
     pub(super) held_from: Option<Duration>,
 }
 
 impl Delivery {
-    /// The scheme, host and port of the receiver.
+    /// The scheme, host and port of the receiver's URL.
     fn origin(&self) -> Option<Origin> {
         self.receiver.as_ref().map(|(target, _)| target.url.origin())
     }
@@ -43,19 +44,21 @@ impl Delivery {
 
 #[derive(Default)]
 pub(super) struct DeliveryLog {
-    /// By number, counted from 1.
+    /// The deliveries by their numbers, which start at 1.
     deliveries: BTreeMap<u64, Delivery>,
     last: u64,
-    /// The pending deliveries that are not in progress.
+    /// The pending deliveries of which no attempt is in progress, by the time at which they are
+    /// due.
     queue: BTreeSet<(Duration, u64)>,
     held: BTreeSet<u64>,
-    /// The finished deliveries in the order in which they ended.
+    /// The finished deliveries, in the order in which they ended.
     ended: VecDeque<u64>,
     bytes: usize,
 }
 
 impl DeliveryLog {
-    /// Adds a delivery and returns its number. Fails if the log is full of pending deliveries.
+    /// Adds a delivery and returns its number. Returns `None` if the log is full of pending
+    /// deliveries, which cannot be dropped.
     pub(super) fn insert(
         &mut self,
         settings: &WebhookSettings,
@@ -85,7 +88,7 @@ impl DeliveryLog {
     }
 
     /// Removes the deliveries of the tasks for which `keep` returns false. Their numbers are not
-    /// used again.
+    /// reused.
     pub(super) fn retain(&mut self, keep: impl Fn(&str) -> bool) {
         self.deliveries.retain(|_, delivery| keep(&delivery.shown.task));
         let kept = &self.deliveries;
@@ -95,8 +98,8 @@ impl DeliveryLog {
         self.bytes = kept.values().map(Delivery::size).sum();
     }
 
-    /// Makes the webhooks of a task due that ends at `final_at` instead of later, with the bodies
-    /// that `body` returns.
+    /// Moves the webhooks of a task to an earlier time, because the task ends at `final_at` instead
+    /// of later. `body` returns the new body of each webhook.
     pub(super) fn bring_forward(
         &mut self,
         task: &str,
@@ -121,13 +124,13 @@ impl DeliveryLog {
         self.deliveries.get(&number)
     }
 
-    /// When the next delivery is due.
+    /// The time at which the next delivery is due.
     pub(super) fn next_due(&self) -> Option<Duration> {
         self.queue.first().map(|(due_at, _)| *due_at)
     }
 
-    /// Takes the first due delivery out of the queue. Returns when it was due, its number, and the
-    /// origin of its receiver.
+    /// Takes the first delivery that is due out of the queue. Returns the time at which it was due,
+    /// its number, and the origin of its receiver.
     pub(super) fn take_due(&mut self, now: Duration) -> Option<((Duration, u64), Origin)> {
         let (due_at, number) = self.queue.pop_first()?;
         if due_at > now {
@@ -139,7 +142,7 @@ impl DeliveryLog {
         Some(((due_at, number), origin))
     }
 
-    /// Records the start of an attempt with these headers.
+    /// Records that an attempt begins, with these headers.
     pub(super) fn attempt(&mut self, number: u64, now: Duration, headers: &Headers) {
         let text = |value: &HeaderValue| match value.to_str() {
             Ok(text) if !value.is_sensitive() => text.to_owned(),
@@ -153,8 +156,8 @@ impl DeliveryLog {
         }
     }
 
-    /// Records the end of the last attempt: the receiver's status code, or what went wrong. Returns
-    /// the delivery.
+    /// Records how the last attempt ended: with the status code of the receiver's response, or with
+    /// a problem. Returns the delivery.
     pub(super) fn attempted(
         &mut self,
         number: u64,
@@ -165,7 +168,7 @@ impl DeliveryLog {
         let delivery = self.deliveries.get_mut(&number)?;
         let shown = &mut delivery.shown;
         let pause = match shown.cause {
-            // A forger would not retry.
+            // An attacker who forges a webhook would not retry.
             WebhookCause::Forgery => None,
             _ => shown.attempts.len().checked_sub(1).and_then(|failed| retry_after.get(failed)),
         };
@@ -195,8 +198,8 @@ impl DeliveryLog {
         Some(shown)
     }
 
-    /// Releases the deliveries that were held back for one that has gone out: those to the same
-    /// receiver, of tasks that ended earlier.
+    /// Makes deliveries due that were held back until another one is sent: those of tasks that
+    /// ended before the task of the delivery `gone_out`, to the same receiver.
     fn release(&mut self, origin: &Option<Origin>, gone_out: (Duration, u64), now: Duration) {
         let Self { deliveries, held, queue, .. } = self;
         held.retain(|number| {
@@ -211,7 +214,7 @@ impl DeliveryLog {
         });
     }
 
-    /// All deliveries in the order of their numbers.
+    /// Yields all deliveries in the order of their numbers.
     pub(super) fn views(&self) -> impl Iterator<Item = &WebhookDelivery> {
         self.deliveries.values().map(|delivery| &delivery.shown)
     }

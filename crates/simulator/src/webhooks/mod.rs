@@ -1,4 +1,4 @@
-//! Webhooks: when a task ends, its result is sent to the URL in its request.
+//! Webhooks: when a task ends, the simulator sends the result to the URL in the task's request.
 
 mod log;
 mod sender;
@@ -34,18 +34,19 @@ use crate::{
     values::secret::Secret,
 };
 
-/// The maximum time to hold a webhook back for that of a later task, on the simulator's clock.
+/// The maximum time for which a webhook waits for the webhook of a later task, on the simulator's
+/// clock.
 const HELD_AT_MOST: Duration = Duration::from_secs(30);
 
-/// A webhook to be sent when its task ends.
+/// A webhook that the simulator will send when its task ends.
 pub(crate) struct Webhook {
     pub(crate) task: String,
     /// The `webhook_url` of the request.
     pub(crate) url: String,
-    /// The `webhook_secret`; an empty one counts as none.
+    /// The `webhook_secret` of the request. An empty secret counts as none.
     pub(crate) secret: Option<Secret<String>>,
     pub(crate) final_at: Duration,
-    /// The poll result at `final_at`.
+    /// The result that a poll returns at `final_at`.
     pub(crate) result: Value,
     pub(crate) faults: WebhookFaults,
 }
@@ -53,21 +54,21 @@ pub(crate) struct Webhook {
 /// The faults of a webhook.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct WebhookFaults {
-    /// Send it twice, with the same id and body.
+    /// Send the webhook twice, with the same id and body.
     pub(crate) duplicate: bool,
-    /// Send it this much later than its task ended.
+    /// Send the webhook this much later than its task ends.
     pub(crate) late: Duration,
-    /// Hold it back until the webhook of a task that ended later has been sent to the same
+    /// Hold the webhook back until the webhook of a task that ended later has been sent to the same
     /// receiver, for at most half a minute.
     pub(crate) out_of_order: bool,
-    /// Also send a forged webhook at the same time, once, with the same id. It claims another
-    /// status and is signed with another secret. If the request has no secret, only a poll can
-    /// expose it.
+    /// At the same time, also send one forged webhook with the same id. It claims another status,
+    /// and is signed with another secret. If the request has no secret, the receiver can detect the
+    /// forgery only by polling the task.
     pub(crate) forged: bool,
 }
 
 impl WebhookFaults {
-    /// Both faults at once.
+    /// Combines the faults of both values.
     pub(crate) fn and(self, other: Self) -> Self {
         Self {
             duplicate: self.duplicate || other.duplicate,
@@ -78,30 +79,32 @@ impl WebhookFaults {
     }
 }
 
-/// A webhook's URL without its secret parts: user information, query and fragment.
+/// Returns a webhook's URL without the parts that may be secret: user information, query and
+/// fragment.
 pub(crate) fn shown(url: &str) -> String {
     let Ok(mut url) = Url::parse(url) else { return "[unreadable]".to_owned() };
     url.set_query(None);
     url.set_fragment(None);
-    // These fail only for URLs without a host, which have no user either.
+    // These calls fail only for URLs without a host, which cannot contain user information either.
     let _ = url.set_username("");
     let _ = url.set_password(None);
     url.into()
 }
 
-/// The webhooks of a simulator, pending and finished.
+/// All webhooks of a simulator, pending and finished.
 pub(crate) struct Webhooks {
     settings: WebhookSettings,
     clock: Clock,
     chance: Chance,
     client: Client,
     log: Mutex<DeliveryLog>,
-    /// Notified of every change.
+    /// Notifies its receivers of every change of the log.
     changes: watch::Sender<()>,
 }
 
 impl Webhooks {
-    /// `own_ports` are those at which the simulator listens.
+    /// `own_ports` are the ports at which the simulator itself listens, to which it sends no
+    /// webhooks.
     pub(crate) fn new(
         settings: WebhookSettings,
         clock: Clock,
@@ -120,7 +123,8 @@ impl Webhooks {
         }
     }
 
-    /// Queues a webhook to be sent when its task ends. A refused receiver is recorded too.
+    /// Queues a webhook until its task ends. If the receiver is not allowed, the delivery is only
+    /// recorded as refused.
     pub(crate) fn enqueue(&self, webhook: &Webhook) {
         let Webhook { task, url, secret, result, faults, .. } = webhook;
         let secret = secret.as_ref().map(|secret| secret.expose().as_str());
@@ -159,7 +163,8 @@ impl Webhooks {
         self.changes.send_replace(());
     }
 
-    /// Makes the webhooks of a task due that ends at `final_at` instead of later, with this result.
+    /// Moves the webhooks of a task to an earlier time, because the task ends at `final_at` instead
+    /// of later, with this result.
     pub(crate) fn bring_forward(&self, task: &str, final_at: Duration, result: &Value) {
         self.log().bring_forward(task, final_at, |cause| match cause {
             WebhookCause::Forgery => another(result).to_string(),
@@ -203,8 +208,9 @@ impl Webhooks {
         }
     }
 
-    /// Sends the webhook of a delivery again, now, with the same id and body. Returns the number of
-    /// the new delivery, or `None` if there is no such delivery or no room.
+    /// Sends the webhook of a delivery again, at once, with the same id and body. Returns the
+    /// number of the new delivery. Returns `None` if the log does not have the delivery, or has no
+    /// room for another one.
     pub(crate) fn redeliver(&self, number: u64) -> Option<u64> {
         let mut log = self.log();
         let mut again = log.get(number)?.clone();
@@ -229,19 +235,19 @@ impl Webhooks {
         again
     }
 
-    /// Removes the deliveries of the tasks for which `keep` returns false. Those that are being
-    /// sent are sent, and leave no trace.
+    /// Removes the deliveries of the tasks for which `keep` returns false. An attempt in progress
+    /// continues, but its outcome is not recorded.
     pub(crate) fn retain(&self, keep: impl Fn(&str) -> bool) {
         self.log().retain(keep);
         self.changes.send_replace(());
     }
 
-    /// A channel that is notified of every change of the deliveries.
+    /// Returns a channel that is notified whenever deliveries change.
     pub(crate) fn changes(&self) -> watch::Receiver<()> {
         self.changes.subscribe()
     }
 
-    /// The numbers of kept deliveries by the names of their states.
+    /// Counts the kept deliveries in each state.
     pub(crate) fn counts(&self) -> [(&'static str, u64); 4] {
         let log = self.log();
         let count = |state| log.views().filter(|delivery| delivery.state == state).count() as u64;
@@ -263,7 +269,7 @@ impl Webhooks {
         self.log().views().filter(|delivery| delivery.task == task).cloned().collect()
     }
 
-    /// Waits until `holds` returns true for the deliveries.
+    /// Waits until `holds` returns true for the kept deliveries, and returns them.
     pub(crate) async fn views_when(
         &self,
         mut holds: impl FnMut(&[WebhookDelivery]) -> bool,
@@ -275,12 +281,12 @@ impl Webhooks {
             if holds(&views) {
                 return views;
             }
-            // The sender lives as long as `self`, so an error is impossible.
+            // An error is impossible, because the sender lives as long as `self`.
             drop(changes.changed().await);
         }
     }
 
-    /// Records the start of an attempt and returns what to send.
+    /// Records that an attempt begins, and returns what to send.
     fn begin(&self, number: u64) -> Option<(Target, Headers, Bytes)> {
         let mut log = self.log();
         let Delivery { shown, receiver, .. } = log.get(number)?;
@@ -295,7 +301,7 @@ impl Webhooks {
         Some((target, headers, body))
     }
 
-    /// Records the outcome of an attempt.
+    /// Records how an attempt ended.
     fn end(&self, number: u64, response: Result<u16, String>) {
         let outcome = match &response {
             Ok(status) => status.to_string(),
@@ -324,7 +330,7 @@ impl Webhooks {
     }
 }
 
-/// The same result with another status.
+/// Returns the result of the same task with another status, for a forged webhook.
 fn another(result: &Value) -> Value {
     let id = &result["id"];
     if result["status"] == "Ready" {

@@ -1,5 +1,5 @@
-//! Signs and sends the webhooks: one background task that sleeps until a delivery is due. The
-//! number of concurrent attempts is limited, however many deliveries are pending.
+//! Signs and sends webhooks, in one background task that sleeps until a delivery is due. However
+//! many deliveries are pending, only a limited number of attempts runs at the same time.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -28,20 +28,21 @@ use super::{
 };
 use crate::{http::outgoing::Target, runtime::chance::hex};
 
-/// The maximum number of concurrent attempts, each to a different receiver.
+/// The maximum number of concurrent attempts, if each is to a different receiver.
 const MAX_ATTEMPTS: usize = 256;
 
-/// The maximum number of concurrent attempts to one receiver.
+/// The maximum number of concurrent attempts to the same receiver.
 const MAX_ATTEMPTS_PER_RECEIVER: usize = 8;
 
-/// A receiver with an attempt in progress gets another one only while there are fewer attempts than
-/// this. So receivers that never respond leave the rest to those that have none.
+/// From this number of concurrent attempts on, only receivers without an attempt in progress get
+/// one. So a few receivers that never respond cannot keep the others waiting.
 const MAX_ATTEMPTS_WITH_SEVERAL: usize = 64;
 
-/// How much of a response body is read and discarded.
+/// The maximum number of bytes of a response's body to read and discard.
 const MAX_RESPONSE_BYTES: usize = 64 << 10;
 
-/// Returns the status code of the response, or what went wrong without any part of the URL.
+/// Sends a webhook. Returns the status code of the response, or a problem, whose text contains no
+/// part of the URL.
 async fn send(
     webhooks: &Webhooks,
     (target, headers, body): (Target, Headers, Bytes),
@@ -56,14 +57,14 @@ async fn send(
     let response = timeout_at(deadline, response)
         .await
         .map_err(|_| format!("no response within {} s", limit.as_secs_f64()))??;
-    // Read the body so that the receiver can finish its response. Its content and end do not
-    // matter.
+    // Read the body, so that the receiver can finish its response. It does not matter what the body
+    // contains, and whether it is complete.
     let body = Limited::new(response.body, MAX_RESPONSE_BYTES);
     drop(timeout_at(deadline, body.collect()).await);
     Ok(response.status.as_u16())
 }
 
-/// The due deliveries to one receiver, with when each was due.
+/// The due deliveries to one receiver, each with the time at which it became due.
 #[derive(Default)]
 struct ReceiverQueue {
     waiting: VecDeque<(Duration, u64)>,
@@ -71,8 +72,10 @@ struct ReceiverQueue {
 }
 
 impl ReceiverQueue {
-    /// Its place among the receivers whose next delivery can be sent while there are `attempts`:
-    /// those with the fewest attempts come first, then those that wait longest.
+    /// The rank of this receiver, whose next delivery is sent if no other receiver ranks lower. The
+    /// receivers with the fewest attempts in progress come first, then those that have waited
+    /// longest. `None` if no delivery to this receiver can be sent while there are `attempts` in
+    /// total.
     fn rank(&self, attempts: usize) -> Option<(usize, (Duration, u64))> {
         let has_room = match self.in_progress {
             0 => attempts < MAX_ATTEMPTS,
@@ -86,11 +89,11 @@ struct Sender {
     webhooks: Arc<Webhooks>,
     queues: HashMap<Origin, ReceiverQueue>,
     attempts: JoinSet<Result<u16, String>>,
-    /// The delivery of each attempt.
+    /// The number of the delivery, and the receiver, of each attempt in progress.
     in_progress: HashMap<Id, (u64, Origin)>,
 }
 
-/// Sends webhooks until `stop` is true, which aborts attempts in progress.
+/// Sends webhooks until `stop` becomes true, and then aborts the attempts in progress.
 pub(crate) async fn run(webhooks: Arc<Webhooks>, mut stop: watch::Receiver<bool>) {
     let mut changes = webhooks.changes.subscribe();
     let mut sender = Sender {
@@ -106,7 +109,7 @@ pub(crate) async fn run(webhooks: Arc<Webhooks>, mut stop: watch::Receiver<bool>
         let next = sender.webhooks.log().next_due();
         let clock = &sender.webhooks.clock;
         tokio::select! {
-            // An error means that the simulator was dropped, which also stops it.
+            // An error means that the simulator was dropped, which stops the sender, too.
             _ = stop.wait_for(|stop| *stop) => return,
             _ = changes.changed() => {}
             () = clock.sleep_until(next.unwrap_or_default()), if next.is_some() => {}
@@ -130,7 +133,7 @@ impl Sender {
         }
     }
 
-    /// Starts the next attempt, if there is one within the limits.
+    /// Starts the next attempt, if there is one that the limits allow. Returns whether it did.
     fn start_one(&mut self) -> bool {
         let attempts = self.attempts.len();
         let ranked = self
@@ -161,13 +164,13 @@ impl Sender {
     }
 }
 
-/// The prefix of a base64 secret in Standard Webhooks.
+/// The prefix of a secret that Standard Webhooks encodes in base64.
 const STANDARD_PREFIX: &str = "whsec_";
 
-/// The headers of an attempt that differ between webhooks.
+/// Those headers of an attempt that are not the same for all webhooks.
 pub(super) type Headers = Vec<(HeaderName, HeaderValue)>;
 
-/// The secret of a request, prepared for the scheme.
+/// The secret of a request, in the form that the signature scheme needs.
 #[derive(Clone)]
 pub(super) enum SigningKey {
     /// The request has no secret.
@@ -177,7 +180,7 @@ pub(super) enum SigningKey {
 }
 
 impl SigningKey {
-    /// Prepares a secret. An empty one counts as none.
+    /// Prepares a secret. An empty secret counts as none.
     pub(super) fn new(scheme: WebhookScheme, secret: Option<&str>) -> Result<Self, &'static str> {
         let Some(secret) = secret.filter(|secret| !secret.is_empty()) else {
             return Ok(Self::None);
@@ -205,8 +208,8 @@ impl SigningKey {
         }
     }
 
-    /// The headers of an attempt at Unix time `timestamp`. A secret is marked as sensitive; a
-    /// signature may be shown.
+    /// Creates the headers of an attempt at the Unix time `timestamp`. The secret itself is marked
+    /// as sensitive, but a signature may be shown.
     pub(super) fn headers(
         &self,
         settings: &WebhookSettings,

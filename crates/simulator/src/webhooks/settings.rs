@@ -1,4 +1,4 @@
-//! How webhooks are signed, retried and kept.
+//! Settings: how webhooks are signed, retried and kept.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::values::seconds;
 
-/// How a webhook is authenticated if the request has a `webhook_secret`.
+/// How the simulator authenticates a webhook if the request has a `webhook_secret`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -19,12 +19,12 @@ pub enum WebhookScheme {
     /// `secret`: the secret itself, in the header [`WebhookSettings::header`].
     Secret,
     /// `standard`: Standard Webhooks, with the headers `webhook-id`, `webhook-timestamp` and
-    /// `webhook-signature`. A secret that consists of `whsec_` and base64 is decoded; any other is
-    /// used unchanged.
+    /// `webhook-signature`. A secret that consists of `whsec_` and base64 is decoded; any other
+    /// secret is used as it is.
     Standard,
 }
 
-/// How webhooks are sent. In a configuration file this is a separate table:
+/// How webhooks are sent. A configuration file has these settings in a table of their own:
 ///
 /// ```
 /// # use imagekiln_simulator::{Config, WebhookScheme};
@@ -39,29 +39,31 @@ pub struct WebhookSettings {
     /// The signature scheme. Default: `hmac-sha256`.
     pub scheme: WebhookScheme,
     /// The header that contains the signature or the secret, except for `standard`. It must be a
-    /// valid header name that the request itself does not need. Default: `x-webhook-signature`.
+    /// valid name of a header that the request does not need for anything else. Default:
+    /// `x-webhook-signature`.
     pub header: String,
-    /// The delays before each retry, on the simulator's clock; after the last retry the webhook
-    /// fails. At most 20. Default: 1, 5 and 30 seconds.
+    /// The delays before each retry, on the simulator's clock. After the last retry, the simulator
+    /// gives the webhook up. At most 20. Default: 1, 5 and 30 seconds.
     #[serde(deserialize_with = "seconds::list")]
     pub retry_after: Vec<Duration>,
-    /// The time limit for a receiver's response headers, from the start of the connection, in real
-    /// time. Must not be zero. Default: 10 seconds.
+    /// The time within which a receiver must respond with headers, from the start of the
+    /// connection, in real time. Must not be zero. Default: 10 seconds.
     #[serde(deserialize_with = "seconds::one")]
     pub timeout: Duration,
     /// Whether webhooks may be sent to other machines. Default: `false`, which allows only loopback
     /// addresses and `localhost`.
     pub allow_remote: bool,
-    /// Which of the contract's two responses a submission with a webhook gets: the one with the
-    /// status and the webhook's URL instead of `polling_url` (`AsyncWebhookResponse`), or the one
-    /// of all other submissions. Default: `false`, because published clients fail on a response
-    /// without `polling_url`.
+    /// Whether the response to a submission with a webhook is the contract's
+    /// `AsyncWebhookResponse`, with the status and the webhook's URL instead of `polling_url`.
+    /// Otherwise, the response is the same as for all other submissions. Default: `false`, because
+    /// published clients fail on a response without `polling_url`.
     pub omit_polling_url: bool,
-    /// The maximum number of deliveries to keep. Above it, finished deliveries are dropped, oldest
-    /// first; if all are pending, new webhooks are not sent. At least 1. Default: 20,000.
+    /// The maximum number of deliveries to keep. Above it, the simulator drops finished deliveries,
+    /// oldest first; if all deliveries are pending, it does not send new webhooks. At least 1.
+    /// Default: 20,000.
     pub max_kept: usize,
-    /// The approximate maximum size of all kept deliveries in bytes; see `max_kept`. Default: 64
-    /// MiB.
+    /// The approximate maximum size of all kept deliveries in bytes. Above it, deliveries are
+    /// dropped as for `max_kept`. Default: 64 MiB.
     pub max_kept_bytes: usize,
 }
 
@@ -81,7 +83,7 @@ impl Default for WebhookSettings {
 }
 
 impl WebhookSettings {
-    /// The header's name, if it can be added to a request.
+    /// The name of the header, if it is valid and the request does not need it for anything else.
     pub(crate) fn header_name(&self) -> Option<HeaderName> {
         const TAKEN: [HeaderName; 6] = [
             header::HOST,

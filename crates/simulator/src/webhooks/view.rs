@@ -1,4 +1,4 @@
-//! What the log shows of webhooks.
+//! The view of webhooks: what the Rust API and the control interface show.
 
 use std::time::Duration;
 
@@ -9,17 +9,20 @@ use crate::values::{
     secret::{self, Secret},
 };
 
-/// What the simulator knows about a delivery: a webhook to a receiver, with its attempts.
+/// What the simulator knows about a delivery, which is a webhook to a receiver, with all its
+/// attempts.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct WebhookDelivery {
-    /// The delivery's number, by which it can be [sent again](crate::Simulator::redeliver_webhook).
+    /// The number of the delivery, with which it can be [sent
+    /// again](crate::Simulator::redeliver_webhook).
     pub id: u64,
     /// The id of the task.
     pub task: String,
     /// The receiver's URL, without user information, query and fragment, which may contain secrets.
     pub url: String,
-    /// The webhook's id, the same in all attempts and redeliveries. The scheme `standard` sends it.
+    /// The id of the webhook, which is the same in all attempts and redeliveries. The scheme
+    /// `standard` sends it.
     pub webhook_id: String,
     /// Why this delivery exists.
     pub cause: WebhookCause,
@@ -27,17 +30,17 @@ pub struct WebhookDelivery {
     pub state: WebhookState,
     /// Why the receiver was refused, if it was.
     pub refusal: Option<&'static str>,
-    /// When the last attempt was made or the next is due, on the simulator's clock; serialized in
-    /// seconds.
+    /// The time of the last attempt, or of the next one if it is still due, on the simulator's
+    /// clock. Serialized in seconds.
     #[serde(serialize_with = "seconds::write")]
     pub due_at: Duration,
     /// The body: JSON, which may contain a valid delivery URL.
     #[serde(serialize_with = "secret::exposed")]
     pub body: Secret<String>,
-    /// The headers of the last attempt that differ between webhooks, with the signature; a secret
-    /// is replaced by `[redacted]`.
+    /// The headers of the last attempt, including the signature, without those that are the same
+    /// for all webhooks. The secret itself is replaced by `[redacted]`.
     pub headers: Vec<(String, String)>,
-    /// The attempts, oldest first. One in progress has neither a status nor a problem.
+    /// The attempts, oldest first. An attempt in progress has neither a status nor a problem.
     pub attempts: Vec<WebhookAttempt>,
 }
 
@@ -45,7 +48,7 @@ pub struct WebhookDelivery {
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct WebhookAttempt {
-    /// When it began, on the simulator's clock; serialized in seconds.
+    /// When the attempt began, on the simulator's clock. Serialized in seconds.
     #[serde(serialize_with = "seconds::write")]
     pub at: Duration,
     /// The status code of the receiver's response.
@@ -61,11 +64,11 @@ pub struct WebhookAttempt {
 pub enum WebhookCause {
     /// The task ended.
     Final,
-    /// A duplicate that nobody requested.
+    /// The task ended, and the fault `webhook-duplicate` repeats its webhook.
     Duplicate,
-    /// A redelivery on demand.
+    /// Somebody sent the webhook again, through the API of the simulator.
     Redelivery,
-    /// A forged webhook: it claims another status, and its signature is invalid.
+    /// A forged webhook, which claims another status, and has an invalid signature.
     Forgery,
 }
 
@@ -74,12 +77,12 @@ pub enum WebhookCause {
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum WebhookState {
-    /// It is not due yet, in progress, or waiting for a retry.
+    /// The delivery is not due yet, is in progress, or waits for a retry.
     Waiting,
-    /// A receiver responded with a 2xx.
+    /// The receiver responded with a status code from 200 to 299.
     Delivered,
     /// All attempts failed.
     GivenUp,
-    /// The receiver is not allowed; nothing is sent.
+    /// The receiver is not allowed, so nothing is sent.
     Refused,
 }

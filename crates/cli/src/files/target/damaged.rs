@@ -1,4 +1,5 @@
-//! Damaged files: kept beside the target of the picture, and accepted as the picture.
+//! Damaged files: they are kept beside the target of the picture, and the user may accept them as
+//! the picture.
 
 use std::{
     fs,
@@ -12,15 +13,15 @@ use super::{Pattern, Place, Saved, Target, directory_of, found, names};
 use crate::{failure::Failure, files::directory};
 use imagekiln::Damaged;
 
-/// Keeps a damaged file beside the path of its picture, whose directory may not exist yet.
+/// Keeps a damaged file beside the path of its picture, and creates the directory if necessary.
 pub fn keep(damaged: &Damaged, picture: &Path) -> io::Result<PathBuf> {
     fs::create_dir_all(directory_of(picture))?;
     damaged.keep(picture)
 }
 
 impl Target {
-    /// Gives a damaged file the name of its picture: that of `--output` if `is_given`, or else the
-    /// one beside which it was kept.
+    /// Accepts a damaged file as its picture, and moves it to the picture's name: the one that
+    /// `--output` names if `is_given`, or else the one beside which the file was kept.
     pub fn accept(&self, kept: &Path, is_given: bool) -> Result<Saved, Failure> {
         let picture = Damaged::picture_of(kept).unwrap_or_else(|| kept.to_owned());
         let name = picture.file_name().unwrap_or_default();
@@ -49,7 +50,7 @@ impl Target {
                 Err(error) => return Err(failed(error.error)),
             }
         };
-        // The picture is there, so a copy of it that stays does no harm.
+        // The picture has its name now, so it does no harm if the old file cannot be removed.
         let _ = fs::remove_file(kept);
         found(path)
     }

@@ -1,4 +1,4 @@
-//! The target of the picture. It is checked before anything is paid.
+//! The target of a picture, which is checked before anything is paid.
 
 mod damaged;
 mod names;
@@ -30,29 +30,30 @@ pub struct Target {
     pub place: Place,
     pub overwrite: bool,
     pub mkdir: bool,
-    /// Whether a file beside the picture describes it.
+    /// Whether to write a file beside the picture that describes it.
     pub describe: bool,
-    /// What a picture without a name of its own shows. Without it, its name begins with its model.
+    /// The words with which the name of the picture begins if the user has not named it: those of
+    /// the prompt. Without a title, the name begins with the model.
     pub title: Option<String>,
 }
 
 #[derive(Debug)]
 pub struct Saved {
-    /// `None` for standard output.
+    /// The path, or `None` if the picture was written to standard output.
     pub path: Option<PathBuf>,
-    /// `None` if the bytes were passed on unchecked.
+    /// The format, or `None` if the bytes were written to a stream without a check.
     pub kind: Option<FileKind>,
     pub bytes: u64,
-    /// `None` if the bytes were passed on.
+    /// The digest, or `None` if the bytes were written to a stream.
     pub sha256: Option<String>,
-    /// Why the path differs from the one that the user named.
+    /// Why the path differs from the one that the user has given.
     pub notes: Vec<String>,
     /// How the picture differs from what its request asked for.
     pub difference: Option<String>,
 }
 
 impl Target {
-    /// The same target, for a picture with these known facts.
+    /// The target of one picture, about which these facts are known before its submission.
     pub fn filled(&self, known: Known<'_>) -> Result<Self, Failure> {
         let place = match &self.place {
             Place::Pattern(pattern) => Place::Pattern(pattern.filled(known)?),
@@ -61,9 +62,10 @@ impl Target {
         Ok(Self { place, title: known.prompt.and_then(title), ..*self })
     }
 
-    /// The same target, in which pictures without a name of their own are named after the images
-    /// that they are made from: below `--output` like them, and in the working directory, which may
-    /// be that of the images, otherwise. `count` is the number of pictures of each image.
+    /// The same target, except that pictures that the user has not named get the names of the
+    /// images that they are made from. Below `--output`, a picture has the name of its image. In
+    /// the working directory, which may contain the image itself, `-edited` is added. `count` is
+    /// the number of pictures of each image; if there are several, the seed is added, too.
     pub fn named_after_images(self, count: usize) -> Result<Self, Failure> {
         let Place::Named(directory) = &self.place else { return Ok(self) };
         let edited = if directory.as_os_str().is_empty() { "-edited" } else { "" };
@@ -84,7 +86,7 @@ impl Target {
         (!output.is_empty()).then_some(output)
     }
 
-    /// The options of the target, for another command line.
+    /// The options that set this target, for the command line of another command.
     pub fn words(&self) -> Vec<String> {
         let flags = [
             (self.overwrite, "--overwrite"),
@@ -96,8 +98,8 @@ impl Target {
         output.into_iter().flatten().chain(flags).collect()
     }
 
-    /// Checks that a picture can be saved there. Creates missing directories, if the user wants
-    /// that.
+    /// Checks that a picture can be saved at the target. With `--mkdir`, creates missing
+    /// directories.
     pub fn check(&self, json: bool, stdout: &Stream) -> Result<(), Failure> {
         let elsewhere = |problem| Failure::usage(problem).remedied_by(Remedy::Elsewhere);
         let directory = match &self.place {
@@ -117,23 +119,25 @@ impl Target {
             }
             Place::Special(_) | Place::Stdout => return Ok(()),
         };
-        // The picture is written to a temporary file next to its target, so try that.
+        // The picture is first written to a temporary file next to its target, so test whether such
+        // a file can be created.
         let tried = self.create(directory).and_then(|()| probe(directory));
         tried.map_err(|error| {
-            // An error of the directory itself is clearer than that of the temporary file.
+            // An error with the directory itself is clearer than an error with the temporary file
+            // in it.
             let error = fs::metadata(directory).err().unwrap_or_else(|| error.kind().into());
             let remedy = directory::remedy(error.kind(), directory);
             not_a_target(directory, error).remedied_by(remedy)
         })
     }
 
-    /// Creates the directory, if the user wants that.
+    /// Creates the directory, if `--mkdir` is set.
     fn create(&self, directory: &Path) -> io::Result<()> {
         if self.mkdir { fs::create_dir_all(directory) } else { Ok(()) }
     }
 
-    /// Checks the name of the picture as far as it is known, in a directory that exists. After the
-    /// payment, a name that is too long is shortened instead.
+    /// Checks that the file system accepts the name of the picture, as far as the name is known.
+    /// The directory must exist. After the payment, a name that is too long is shortened instead.
     pub fn check_name(&self) -> Result<(), Failure> {
         let path = match &self.place {
             Place::File(path) => path.clone(),
@@ -148,7 +152,7 @@ impl Target {
         }
     }
 
-    /// Refuses a file whose ending is that of a format that no model produces.
+    /// Refuses a file name with the ending of a format that no model produces.
     pub fn check_ending(&self) -> Result<(), Failure> {
         let Some(path) = self.file_name().filter(|path| names::is_impossible(path)) else {
             return Ok(());
@@ -158,7 +162,7 @@ impl Target {
             .advise("nothing was sent; use .jpg, .png or .webp, or no ending"))
     }
 
-    /// The format that the file extension asks for.
+    /// The format that the ending of the file name selects.
     pub fn wanted_format(&self) -> Option<OutputFormat> {
         let name = self.file_name()?;
         let extension = name.extension()?.to_str()?;
@@ -170,7 +174,7 @@ impl Target {
         }
     }
 
-    /// The path or the name of a file whose ending the user chose.
+    /// The path or the name of the file, if the user has chosen its ending.
     fn file_name(&self) -> Option<PathBuf> {
         match &self.place {
             Place::File(path) => Some(path.clone()),
@@ -183,7 +187,8 @@ impl Target {
     pub async fn receive(&self, picture: &Picture, stdout: &Stream) -> Result<Saved, Failure> {
         match &self.place {
             Place::File(path) => {
-                // A link stays, and the file behind it is replaced.
+                // With `--overwrite`, a symbolic link stays, and the file that it points to is
+                // replaced.
                 let behind = if self.overwrite { fs::canonicalize(path).ok() } else { None };
                 let wanted = behind.as_deref().unwrap_or(path);
                 let name = |_| wanted.to_owned();
@@ -223,8 +228,9 @@ impl Target {
         }
     }
 
-    /// Downloads the picture to the directory of its target, which may have disappeared since the
-    /// check. Errors name the target. A damaged delivery is kept beside `name`.
+    /// Downloads the picture to a temporary file in the directory of its target, which may have
+    /// disappeared since the check. Errors name the target. A damaged delivery is kept beside the
+    /// path that `name` returns.
     async fn download(
         &self,
         picture: &Picture,
@@ -235,7 +241,8 @@ impl Target {
         let directory = here_if_empty(directory);
         let created = self.create(directory);
         created.map_err(|error| unwritable(picture, target, directory, error))?;
-        // The record stays open until the file has its own name.
+        // The record of the submission stays open until the file has its final name. If the process
+        // ends before that, the next one resumes the task.
         let options = SaveOptions::default().closes_record(false).sha256(true);
         let downloaded = picture.download_in(directory, options).await;
         downloaded.map_err(|error| {
@@ -250,8 +257,8 @@ impl Target {
         })
     }
 
-    /// Gives the picture the wanted name, or the next one that fits and is free. `given` is the
-    /// name for messages.
+    /// Moves the picture to the wanted name, with an ending that fits its format, or to the next
+    /// name that is free. Messages call the wanted name `given`.
     async fn save(
         &self,
         file: DownloadedPicture,
@@ -285,7 +292,8 @@ impl Target {
     }
 }
 
-/// Gives the picture the first of the names that is free. Two processes never take the same name.
+/// Moves the picture to the first of the names that is free. Two processes never take the same
+/// name.
 async fn take_name(
     file: &DownloadedPicture,
     mut names: impl Iterator<Item = PathBuf>,
@@ -315,7 +323,7 @@ fn saved(file: &DownloadedPicture, path: PathBuf, notes: Vec<String>) -> Saved {
     }
 }
 
-/// Returns the picture that an earlier command has saved.
+/// Describes a picture that an earlier command has saved.
 pub fn found(path: PathBuf) -> Result<Saved, Failure> {
     let content = fs::read(&path)
         .map_err(|error| Failure::file(format!("could not read {}", path.display()), error))?;
@@ -338,7 +346,7 @@ fn kind_of(error: &Error) -> Option<ErrorKind> {
     source.filter(|_| error.kind() == imagekiln::ErrorKind::File).map(io::Error::kind)
 }
 
-/// The failure of a picture that could not be downloaded, or not be saved. It names the target.
+/// The failure of a picture that could not be downloaded or saved. The message names the target.
 fn unsaved(error: &Error, target: &Path, directory: &Path) -> Failure {
     let mut failure = Failure::from(error);
     let Some(kind) = kind_of(error) else { return failure };
@@ -363,8 +371,8 @@ fn passed_on(path: Option<PathBuf>, bytes: u64) -> Saved {
     Saved { path, kind: None, bytes, sha256: None, notes: Vec::new(), difference: None }
 }
 
-/// Writes the picture to something that may block, on a separate thread, so that Ctrl-C still
-/// works.
+/// Writes the picture to a stream on a separate thread, because writing may block, and Ctrl-C must
+/// still work.
 async fn write_to<W: Write>(
     picture: &Picture,
     what: &str,

@@ -1,4 +1,5 @@
-//! The names of pictures: their endings, their lengths, and other names if a file has them.
+//! The names of pictures: their endings, their maximum lengths, and the alternatives if another
+//! file has the name.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -14,21 +15,22 @@ use imagekiln_label::{Template, TemplateFields};
 const PRODUCED: [FileKind; 5] =
     [FileKind::Jpeg, FileKind::Png, FileKind::Webp, FileKind::Webm, FileKind::Mp4];
 
-/// Endings of other pictures and documents. An ending in no list, such as that of a temporary
+/// Endings of other pictures and documents. An ending in neither list, such as that of a temporary
 /// file, says nothing about the content.
 const OTHERS: [&str; 16] = [
     "avi", "bmp", "eps", "htm", "html", "ico", "jp2", "json", "jxl", "pdf", "psd", "svg", "tga",
     "tif", "tiff", "txt",
 ];
 
-/// Whether the ending of the path is that of a format, and no model produces it.
+/// Whether the path has the ending of a known format that no model produces.
 pub fn is_impossible(path: &Path) -> bool {
     let Some(ending) = ending(path) else { return false };
     FileKind::of_extension(&ending)
         .map_or(OTHERS.contains(&&*ending), |kind| !PRODUCED.contains(&kind))
 }
 
-/// The path with an ending that fits the format. Endings that name no format stay.
+/// Replaces the ending of the path if it belongs to another format. An ending that does not belong
+/// to a known format stays.
 pub fn fitting(path: &Path, kind: FileKind) -> PathBuf {
     match ending(path) {
         Some(ending) if FileKind::of_extension(&ending) == Some(kind) => path.to_owned(),
@@ -39,7 +41,7 @@ pub fn fitting(path: &Path, kind: FileKind) -> PathBuf {
     }
 }
 
-/// The ending of a picture whose name does not have its own.
+/// The ending for a picture whose name the user has not chosen.
 pub fn extension(kind: Option<FileKind>) -> &'static str {
     kind.map_or("picture", FileKind::extension)
 }
@@ -48,14 +50,15 @@ fn ending(path: &Path) -> Option<String> {
     Some(path.extension()?.to_str()?.to_ascii_lowercase())
 }
 
-/// The lengths to which a name that is too long is cut, in bytes. Some file systems allow 143. The
-/// last one is shorter than the name with which the directory was probed.
+/// The lengths in bytes to which a name that is too long is shortened, in this order. Some file
+/// systems allow only 143 bytes. The second length is shorter than the name with which the
+/// directory was probed, so the file system accepts it.
 const SHORTENED: [usize; 2] = [120, 24];
 
-/// The longest ending that a shortened name keeps, with its dot.
+/// The maximum length of an ending that a shortened name keeps, including its dot.
 const LONGEST_ENDING: usize = 8;
 
-/// The path if the file system allows it, or else one with a shorter name.
+/// Returns the path if the file system accepts its name, or else a path with a shorter name.
 pub fn allowed(path: PathBuf) -> PathBuf {
     let is_too_long = |path: &Path| {
         let error = fs::symlink_metadata(path).err();
@@ -69,7 +72,8 @@ pub fn allowed(path: PathBuf) -> PathBuf {
     shorter.into_iter().find(|path| !is_too_long(path)).unwrap_or(path)
 }
 
-/// The beginning and the ending of a name. The hash between them keeps different names different.
+/// Keeps the beginning and the ending of a name. A hash between them keeps different names
+/// different.
 fn shortened(name: &OsStr, longest: usize) -> String {
     let hash = Sha256::digest(name.as_encoded_bytes());
     let hash: String = hash.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
@@ -83,7 +87,7 @@ fn shortened(name: &OsStr, longest: usize) -> String {
     format!("{}-{hash}{ending}", &stem[..end.unwrap_or_default()])
 }
 
-/// `fox.png`, `fox-2.png`, `fox-3.png` and so on, shortened if they are too long.
+/// Yields `fox.png`, `fox-2.png`, `fox-3.png` and so on, shortened if necessary.
 pub fn numbered(path: PathBuf) -> impl Iterator<Item = PathBuf> + use<> {
     let others = (2u32..).map({
         let path = path.clone();
@@ -102,15 +106,16 @@ fn with_number(path: &Path, number: u32) -> OsString {
     name
 }
 
-/// The words of a prompt, such as `a-red-fox`. `None` if it has no letters and digits.
+/// The words of a prompt, such as `a-red-fox`. `None` if it contains no letters or digits.
 pub fn title(prompt: &str) -> Option<String> {
     let slug = Template::parse("{slug}").ok()?;
     let title = slug.render(&TemplateFields { prompt, ..TemplateFields::default() });
     prompt.chars().any(char::is_alphanumeric).then_some(title)
 }
 
-/// `a-red-fox-1a2b3c4d.png`, or `gen-2-pro-1a2b3c4d.png` without a title, and if that is taken by
-/// another task, the whole id.
+/// Yields names for the picture of a task: `a-red-fox-1a2b3c4d.png`, or `gen-2-pro-1a2b3c4d.png`
+/// without a title. If another file has that name, the following names contain the whole id, and
+/// then also a number.
 pub fn of_task(
     (task, title): (&TaskRef, Option<&str>),
     directory: &Path,
@@ -126,7 +131,7 @@ enum Id {
     Whole,
 }
 
-/// Ids come from the service, so they must not escape the directory.
+/// The id comes from the service, so it must not lead out of the directory.
 fn stem(task: &TaskRef, title: Option<&str>, id: Id) -> String {
     let safe = |text: &str| {
         let safe: String = text
@@ -137,7 +142,7 @@ fn stem(task: &TaskRef, title: Option<&str>, id: Id) -> String {
     };
     let length = match id {
         Id::Short => 8,
-        // Leaves room for the model and the extension within the 255 bytes of a file name.
+        // With the title and the extension, the name must not exceed the 255 bytes of a file name.
         Id::Whole => 150,
     };
     let id: String = safe(task.id()).chars().take(length).collect();

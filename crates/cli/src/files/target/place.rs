@@ -11,26 +11,27 @@ use crate::failure::Failure;
 use imagekiln::FileKind;
 use imagekiln_label::{Template, TemplateFields};
 
-/// More characters than a template keeps of an id.
+/// Longer than the part of an id that a template keeps.
 const LONGEST_ID: usize = 200;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
-    /// A file. Its ending follows the format of the picture.
+    /// A file. Its ending is replaced if the picture has another format.
     File(PathBuf),
-    /// A file in this directory, named after the model, the task and the picture's format.
+    /// A file in this directory, named after the prompt or the model, the task, and the format.
     Named(PathBuf),
-    /// A file whose name has fields.
+    /// A file whose name is a template.
     Pattern(Pattern),
-    /// A device or a pipe, which is written to: saving would replace it with a file.
+    /// A device or a pipe. The picture is written to it, because saving would replace it with a
+    /// file.
     Special(PathBuf),
     /// Standard output.
     Stdout,
 }
 
 impl Place {
-    /// The place that `--output` names. A brace begins a field, except in the path of an existing
-    /// directory.
+    /// The place that `--output` names. A brace begins a field of a template, unless the whole text
+    /// is the path of an existing directory.
     pub fn of(output: Option<&OsStr>) -> Result<Self, Failure> {
         let Some(output) = output else { return Ok(Self::Named(PathBuf::new())) };
         if output == "-" {
@@ -47,8 +48,8 @@ impl Place {
         }
     }
 
-    /// The place that a path names. A separator at its end makes it a directory, which may not
-    /// exist yet.
+    /// The place that a path names. A separator at the end makes it a directory, even if that does
+    /// not exist yet.
     pub fn at(path: &Path) -> Self {
         match fs::metadata(path) {
             Ok(metadata) if metadata.is_dir() => Self::Named(path.to_owned()),
@@ -59,7 +60,8 @@ impl Place {
     }
 }
 
-/// Refuses an output that a shell has emptied, or in which it has not replaced a tilde.
+/// Refuses an empty path, which comes from an unset variable of the shell, and a path below a tilde
+/// that the shell has not replaced.
 pub fn check_path(path: &Path) -> Result<(), Failure> {
     if path.as_os_str().is_empty() {
         return Err(Failure::usage("--output is empty").advise(
@@ -79,12 +81,13 @@ pub fn check_path(path: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Whether the path can only be that of a directory.
+/// Whether the path ends with a separator, so that it can only name a directory.
 pub fn ends_with_separator(path: &OsStr) -> bool {
     path.as_encoded_bytes().last().is_some_and(|last| path::is_separator(char::from(*last)))
 }
 
-/// A directory, and the name of a picture in it, which may contain more directories.
+/// A directory, and the template for the path of a picture in it, which may contain more
+/// directories.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pattern {
     pub directory: PathBuf,
@@ -106,7 +109,7 @@ pub struct Known<'a> {
 }
 
 impl Pattern {
-    /// Reads `--output`. The directory ends before the first component with a brace.
+    /// Reads the value of `--output`. The directory ends before the first component with a brace.
     pub fn parse(text: &str) -> Result<Self, Failure> {
         let brace = text.find('{').unwrap_or(text.len());
         let start = text[..brace].rfind(path::is_separator).map_or(0, |separator| separator + 1);
@@ -118,13 +121,14 @@ impl Pattern {
         Ok(Self { directory: directory.into(), template })
     }
 
-    /// The path, if no field is left.
+    /// The path, if the template has no fields.
     pub fn plain(&self) -> Option<PathBuf> {
         let fields = TemplateFields::default();
         self.template.is_plain().then(|| self.directory.join(self.template.render(&fields)))
     }
 
-    /// Fills in everything except the id and the extension.
+    /// Fills in all fields except the id and the extension, which are known after the submission.
+    /// Fails if another field has no value.
     pub fn filled(&self, known: Known<'_>) -> Result<Self, Failure> {
         let by_seed = "use {index} or {id}, or pass --seed if the model has one";
         let by_slug = "use {index}, {model} or {id}";
@@ -153,7 +157,7 @@ impl Pattern {
         Ok(Self { directory: self.directory.clone(), template })
     }
 
-    /// Whether pictures of different tasks have different names.
+    /// Whether the name contains the id, so that pictures of different tasks have different names.
     pub fn has_id(&self) -> bool {
         self.template.has_field("id")
     }
@@ -170,12 +174,12 @@ impl Pattern {
         self.path(&"x".repeat(LONGEST_ID), None)
     }
 
-    /// The path with its fields, as `--output` would name it.
+    /// The path with its fields, as the user would pass it to `--output`.
     pub fn shown(&self) -> PathBuf {
         self.directory.join(self.template.to_string())
     }
 
-    /// The last component with its fields. Its ending may select the format.
+    /// The last component of the path, with its fields. Its ending may select the format.
     pub fn file_name(&self) -> String {
         let text = self.template.to_string();
         Path::new(&text).file_name().unwrap_or_default().to_string_lossy().into_owned()

@@ -1,4 +1,4 @@
-//! The formats, and the problems of their lines.
+//! Tests of the formats, and of the problems that are reported for a line.
 
 use super::*;
 
@@ -53,7 +53,7 @@ fn groups_priorities_and_metadata() {
     assert_eq!((first.group.as_deref(), first.priority), (Some("anna"), -3));
     assert_eq!(first.metadata, Some(serde_json::json!({ "a": [1] })));
     assert_eq!((&second.group, second.priority, &second.metadata), (&None, 0, &None));
-    // The name comes from the request alone, so the second job needs a number.
+    // The name depends only on the request, so the second job gets a number.
     assert_eq!(second.name, format!("{}-2", first.name));
     let jobs = Bench::new().jobs("a.csv", "prompt,group,priority\na,anna,7\nb,,\n");
     assert_eq!((jobs[0].group.as_deref(), jobs[0].priority), (Some("anna"), 7));

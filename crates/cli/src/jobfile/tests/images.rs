@@ -31,7 +31,7 @@ fn a_path_is_relative_to_the_job_file() {
 fn an_image_of_the_command_line_is_relative_to_the_current_directory() {
     let bench = Bench::new().with("input_image", "Cargo.toml");
     let problems = bench.problems("a.txt", "a");
-    // The file was found; it is not an image.
+    // The file was found, because the problem is only that it is not an image.
     assert!(problems[0].starts_with("a.txt:1: input_image: "), "{problems:?}");
     assert!(!problems[0].contains("could not read"), "{problems:?}");
 }
@@ -65,7 +65,7 @@ fn an_unreadable_image_is_reported_with_its_line() {
         assert!(problem.starts_with(start), "{problem}");
     }
     assert_eq!(problems.len(), 3);
-    // A file that does not exist is the same kind of problem under any name.
+    // Missing files are one kind of problem, whatever their names are.
     assert!(problems[0].ends_with(" (also on lines 4, 5)"), "{}", problems[0]);
 }
 
@@ -91,7 +91,7 @@ fn images_in_fields_that_the_contract_does_not_list() {
     assert_eq!(bench.problems("a.jsonl", line), ["a.jsonl:1: person: must be an image"]);
 }
 
-/// A PNG of 64 x 96 pixels, of which viewers show the left side at the top.
+/// A PNG of 64 x 96 pixels with an EXIF orientation: viewers show its left side at the top.
 fn turned() -> Vec<u8> {
     let png = encoded(GrayImage::new(64, 96), ImageFormat::Png);
     let exif = b"\0\0\0\x16eXIfMM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x06\0\0\0\0\0\0";

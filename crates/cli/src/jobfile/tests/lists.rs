@@ -1,4 +1,4 @@
-//! Lists as people publish them.
+//! Tests with lists as people publish them.
 
 use serde_json::json;
 
@@ -56,12 +56,12 @@ fn members_that_no_model_has_become_metadata() {
     let (list, jobs) = read_list(&Bench::new(), "a.csv", ",prompt,\n0,a fox,\n");
     assert_eq!(jobs, [("a fox".into(), json!({ "column 1": "0" }))]);
     assert!(list.prompt_columns.is_empty());
-    // What is named like a prompt in other lists is not the prompt of this one.
+    // If there is a column `prompt`, a column that is the prompt in other lists becomes metadata.
     let (_, jobs) = read_list(&Bench::new(), "a.csv", "prompt,text\na fox,a cat\n");
     assert_eq!(jobs, [("a fox".into(), json!({ "text": "a cat" }))]);
 }
 
-/// Leaving one out would change a picture that is paid for.
+/// If such a field were left out as metadata, a picture that is paid for would look different.
 #[test]
 fn misspelled_fields_and_those_of_other_models_are_no_metadata() {
     let bench = Bench::new();

@@ -1,4 +1,4 @@
-//! Reads job files from a temporary folder.
+//! The tests read job files in a temporary folder.
 
 mod files;
 mod images;
@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use super::*;
 use imagekiln::find_model;
 
-/// A folder, and the defaults of all jobs.
+/// A temporary folder, and the defaults for all jobs.
 struct Bench {
     folder: TempDir,
     defaults: Defaults,
@@ -47,7 +47,7 @@ impl Bench {
         self.read(name, content).unwrap_or_else(|error| panic!("{error:?}")).jobs
     }
 
-    /// The problems as they are printed, without the path of the folder.
+    /// The problems as the command prints them, without the path of the folder.
     #[track_caller]
     fn problems(&self, name: &str, content: impl AsRef<[u8]>) -> Vec<String> {
         let error = self.read(name, content).expect_err("the file is valid");

@@ -1,5 +1,5 @@
-//! The names of jobs without one: an unchanged line keeps its name, so it is not paid for again.
-//! The names of their pictures.
+//! Tests of the names of jobs for which the file sets none: an unchanged line keeps its name, so it
+//! is not paid for again. And of the paths of pictures, as far as they are known in advance.
 
 use std::collections::BTreeSet;
 

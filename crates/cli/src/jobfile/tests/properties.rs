@@ -1,4 +1,4 @@
-//! Properties of every job file.
+//! Properties that hold for every job file.
 
 use std::fmt::Write as _;
 
@@ -61,7 +61,7 @@ fn as_csv(jobs: &[Map<String, Value>]) -> Vec<u8> {
     csv.into_inner().unwrap()
 }
 
-/// The problems without the lines, which differ between the formats.
+/// The messages without the numbers of lines, which differ between the formats.
 fn messages(failure: &Failure) -> Vec<String> {
     let messages = failure.problems.iter().map(|problem| problem.message.as_str());
     let start = |text: &'_ str| text.split(" is the name").next().unwrap_or_default().to_owned();

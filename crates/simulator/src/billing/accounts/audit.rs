@@ -1,4 +1,4 @@
-//! The audit log: changes to the accounts, and who made them.
+//! The audit log: who has made, or tried to make, which changes to the accounts.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Accounts, settings::Permission};
 
-/// The maximum number of entries; the oldest are dropped.
+/// The maximum number of entries to keep. Above it, the oldest are dropped.
 const MAX_KEPT: usize = 10_000;
 
 /// The author of a change.
@@ -34,14 +34,14 @@ impl Actor {
 pub struct AuditEntry {
     /// The number of the entry, counted from 1.
     pub number: u64,
-    /// Seconds since 1970-01-01 00:00 UTC, on the simulator's clock.
+    /// The time of the change: seconds since 1970-01-01 00:00 UTC, on the simulator's clock.
     pub unix_seconds: u64,
-    /// The user, `operator` for the person who runs the simulator, or the project whose key made a
-    /// request.
+    /// Who made the change: a user, `operator` for the person who runs the simulator, or the
+    /// project with whose key a request was sent.
     pub actor: String,
-    /// The id of the organization; `None` for changes to the whole simulator.
+    /// The id of the changed organization. `None` for changes to the whole simulator.
     pub organization: Option<String>,
-    /// A description of the change, without any keys.
+    /// A description of the change, which contains no keys.
     pub action: String,
     /// Whether the change was allowed and made.
     pub done: bool,
@@ -67,7 +67,7 @@ impl Accounts {
         });
     }
 
-    /// The audit log of the organizations in which an actor may view it, newest first.
+    /// Returns the audit log of the organizations whose log the actor may view, newest first.
     pub(crate) fn audit_log(&self, actor: &Actor, limit: usize) -> Vec<AuditEntry> {
         let visible = |entry: &&AuditEntry| {
             entry.organization.as_ref().map_or(*actor == Actor::Operator, |organization| {

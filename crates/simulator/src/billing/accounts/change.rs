@@ -1,4 +1,4 @@
-//! Changes at run time. An actor needs permission for each one, and each is written to the audit
+//! Changes at run time. Each change requires a permission of the actor, and is written to the audit
 //! log.
 
 mod organizations;
@@ -16,9 +16,9 @@ use super::{
 pub(crate) enum AccountError {
     /// The organization, project, key, member or finetune does not exist.
     Unknown(String),
-    /// The actor's role does not permit it.
+    /// The actor's role does not permit the change.
     Forbidden(String),
-    /// It already exists, or the balance is too low.
+    /// The new object already exists, or a balance is too low.
     Conflict(String),
     /// A value is invalid.
     Invalid(String),
@@ -30,7 +30,7 @@ impl AccountError {
     }
 }
 
-/// Makes one change to the accounts, as an actor at a time.
+/// Makes one change to the accounts, as this actor and at this time.
 pub(crate) struct Editor<'a> {
     pub(crate) accounts: &'a mut Accounts,
     pub(crate) actor: Actor,
@@ -59,7 +59,7 @@ impl Accounts {
 }
 
 impl Editor<'_> {
-    /// Makes the change if the actor has the permission, and records the attempt in either case.
+    /// Makes the change if the actor has the permission. Records the attempt in either case.
     fn change<T>(
         self,
         organization: &str,
@@ -77,7 +77,7 @@ impl Editor<'_> {
         })
     }
 
-    /// Records what the actor has changed in the simulator, or for an organization.
+    /// Records what the actor has changed, in an organization or in the whole simulator.
     pub(crate) fn record(self, organization: Option<&str>, action: String) {
         self.accounts.record(self.unix, self.actor.name(), organization, action, true);
     }
@@ -95,7 +95,7 @@ impl Editor<'_> {
     }
 }
 
-/// The id of a new organization or project.
+/// Derives the id of a new organization or project from its name.
 fn new_id(name: &str) -> ChangeResult<Arc<str>> {
     id_of(name)
         .ok_or_else(|| AccountError::Invalid("the name must contain a letter or digit".to_owned()))

@@ -1,4 +1,4 @@
-//! Finetunes: those that were added, and those that a task trains.
+//! Finetunes: those that users have added, and those that tasks train.
 
 use std::time::Duration;
 
@@ -15,13 +15,14 @@ pub(crate) const MAX_NAME: usize = 100;
 #[serde(deny_unknown_fields)]
 pub(super) struct StoredFinetune {
     pub(super) finetune: Finetune,
-    /// The Unix time at which its training ends.
+    /// The Unix time from which on the finetune can be used, because its training has ended.
     pub(super) usable_at: Duration,
-    /// The id of the task that trains it; empty if none does.
+    /// The id of the task that trains the finetune, or has trained it. Empty if there is no such
+    /// task.
     pub(super) trained_by: String,
 }
 
-/// A finetune that a task trains.
+/// A finetune that a task begins to train.
 pub(crate) struct Training {
     pub(crate) name: String,
     pub(crate) task: String,
@@ -30,7 +31,7 @@ pub(crate) struct Training {
 }
 
 impl StoredFinetune {
-    /// A finetune that can be used at once.
+    /// Creates a finetune that can be used at once.
     pub(super) fn usable(finetune: Finetune) -> Self {
         Self { finetune, usable_at: Duration::ZERO, trained_by: String::new() }
     }
@@ -46,9 +47,9 @@ pub(crate) fn is_finetune_name(name: &str) -> bool {
 }
 
 impl Accounts {
-    /// Whether a project may use the finetune that `finetune_id` names. A finetune of its own
-    /// organization is named with or without the organization's id; a shared one of another
-    /// organization is named with it.
+    /// Whether a project may use the finetune that `finetune_id` names. A finetune of the project's
+    /// own organization can be named with or without the id of the organization. A shared finetune
+    /// of another organization must be named with that id.
     pub(crate) fn knows_finetune(
         &self,
         project: &ProjectRef,
@@ -64,13 +65,13 @@ impl Accounts {
         })
     }
 
-    /// Whether a project's organization has a finetune of this name, or trains one.
+    /// Whether the project's organization has a finetune with this name, or is training one.
     pub(crate) fn has_finetune(&self, project: &ProjectRef, name: &str) -> bool {
         let organization = self.organizations.get(&project.organization);
         organization.is_some_and(|organization| organization.finetunes.contains_key(name))
     }
 
-    /// Adds a private finetune to a project's organization, which is usable once its training ends.
+    /// Adds a private finetune to the project's organization. It can be used after its training.
     pub(crate) fn train(&mut self, project: &ProjectRef, training: Training, unix: Duration) {
         let Training { name, task, ends_at } = training;
         let Some(organization) = self.organizations.get_mut(&project.organization) else { return };
@@ -82,19 +83,19 @@ impl Accounts {
         self.record(unix, &actor, Some(&*project.organization), action, true);
     }
 
-    /// Makes the finetune usable that a task trains, because the task ends earlier.
+    /// Makes the finetune that a task trains usable now, because the task has ended early.
     pub(crate) fn finish_training(&mut self, task: &str, unix: Duration) {
         for stored in self.trained().filter(|stored| stored.trained_by == task) {
             stored.usable_at = stored.usable_at.min(unix);
         }
     }
 
-    /// Moves the ends of all trainings from one clock to another.
+    /// Shifts the ends of all trainings, because the accounts come from another clock.
     pub(crate) fn move_times(&mut self, times: Shift) {
         self.trained().for_each(|stored| times.apply(&mut stored.usable_at));
     }
 
-    /// The finetunes that a task trains or has trained.
+    /// Yields the finetunes that a task trains or has trained.
     fn trained(&mut self) -> impl Iterator<Item = &mut StoredFinetune> {
         let all = self.organizations.values_mut().flat_map(|of| of.finetunes.values_mut());
         all.filter(|stored| !stored.trained_by.is_empty())

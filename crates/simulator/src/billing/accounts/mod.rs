@@ -40,7 +40,7 @@ use crate::{
     values::{MAX_COUNT, log::NumberedLog, names, secret::Secret},
 };
 
-/// The ids of a project and its organization.
+/// The id of a project, and that of its organization.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ProjectRef {
@@ -48,7 +48,7 @@ pub(crate) struct ProjectRef {
     pub(crate) project: Arc<str>,
 }
 
-/// Why a submission cannot be paid.
+/// Why a project cannot pay for a submission.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Unpaid {
     #[error(
@@ -65,14 +65,15 @@ pub(crate) enum Unpaid {
 #[derive(Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Accounts {
-    /// By id.
+    /// The organizations by their ids.
     organizations: BTreeMap<Arc<str>, OrganizationRecord>,
-    /// By digest.
+    /// The keys by their digests.
     keys: BTreeMap<String, Key>,
-    /// The keys themselves, to reveal them. That of a key from a snapshot may be unknown.
+    /// The keys themselves by their digests, so that they can be revealed. For a key from a
+    /// snapshot, the key itself may be unknown.
     #[serde(skip)]
     secrets: HashMap<String, Secret<String>>,
-    /// The number of keys created so far, which is that of the last one.
+    /// The number of keys that were ever created, which is also the number of the last one.
     keys_made: u64,
     ledger: Ledger,
     audit: NumberedLog<AuditEntry>,
@@ -85,9 +86,9 @@ struct OrganizationRecord {
     name: String,
     owner: String,
     members: BTreeMap<String, Member>,
-    /// By id.
+    /// The projects by their ids.
     projects: BTreeMap<Arc<str>, ProjectRecord>,
-    /// By name.
+    /// The finetunes by their names.
     finetunes: BTreeMap<String, StoredFinetune>,
 }
 
@@ -103,7 +104,7 @@ struct ProjectRecord {
 }
 
 impl Accounts {
-    /// The project of a request's key, or why the request is rejected.
+    /// Returns the project to which a request's key belongs, or why the request is rejected.
     pub(crate) fn caller(&self, headers: &HeaderMap) -> Result<ProjectRef, String> {
         let name = key_header();
         let given = headers.get(name);
@@ -114,12 +115,13 @@ impl Accounts {
         Ok(key.project.clone())
     }
 
-    /// Whether this is a key of a project.
+    /// Whether the key belongs to a project.
     pub(crate) fn knows_key(&self, key: &str) -> bool {
         self.keys.contains_key(&digest(key))
     }
 
-    /// Adds the complete keys that other accounts know.
+    /// Takes over the complete keys that other accounts know, so that they can be revealed here,
+    /// too.
     pub(crate) fn learn_keys(&mut self, other: &Self) {
         let secrets = other.secrets.iter();
         self.secrets.extend(secrets.map(|(digest, secret)| (digest.clone(), secret.clone())));
@@ -129,7 +131,8 @@ impl Accounts {
         self.project(project).is_some()
     }
 
-    /// Whether a project has access to an operation, named as in its path but without `/v1/`.
+    /// Whether a project has access to an operation, which is named as in its path but without
+    /// `/v1/`.
     pub(crate) fn admits(&self, project: &ProjectRef, operation: &str) -> bool {
         self.project(project).is_some_and(|project| match &project.endpoints {
             None => true,
@@ -137,13 +140,13 @@ impl Accounts {
         })
     }
 
-    /// The maximum number of active tasks of a project, if it sets one.
+    /// The maximum number of active tasks of a project, if the project sets one.
     pub(crate) fn max_active_tasks(&self, project: &ProjectRef) -> Option<usize> {
         self.project(project)?.max_active_tasks
     }
 
-    /// Charges a project's organization for a task. Fails without any change if the submission
-    /// cannot be paid.
+    /// Charges a project's organization for a task. If the project cannot pay for the submission,
+    /// fails without any change.
     pub(crate) fn charge(
         &mut self,
         project: &ProjectRef,
@@ -164,7 +167,7 @@ impl Accounts {
         Ok(())
     }
 
-    /// Whether a project can pay for a task now.
+    /// Checks that a project can pay for a task now.
     pub(crate) fn check_payment(
         &self,
         project: &ProjectRef,
@@ -183,17 +186,17 @@ impl Accounts {
         }
     }
 
-    /// Sets the spending and the usage of a project to zero. Returns whether it exists.
+    /// Resets the spending and the usage of a project to zero. Returns whether the project exists.
     pub(crate) fn forget_spending(&mut self, project: &ProjectRef) -> bool {
         self.project_mut(project).map(|record| record.spending = Spending::default()).is_some()
     }
 
-    /// The sum of all charges.
+    /// The sum of everything that was charged.
     pub(crate) fn charged(&self) -> Credits {
         self.ledger.balance(&Account::Charged)
     }
 
-    /// Checks accounts that were read from a document. `check_pattern` checks the name of an
+    /// Checks accounts that were read from a snapshot. `check_pattern` checks the name of an
     /// endpoint.
     pub(crate) fn check(
         &self,

@@ -10,29 +10,29 @@ use crate::{billing::credits::Credits, values::secret::Secret};
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Organization {
-    /// Its name, unique among organizations. Its id is the name in lower case with dashes:
-    /// `acme-labs` for `Acme Labs`.
+    /// The name, which is unique among organizations. The id of the organization is its name in
+    /// lower case with dashes: `acme-labs` for `Acme Labs`.
     pub name: String,
-    /// The user who owns it and may do everything in it. Credits can be transferred between
-    /// organizations of the same owner. Default: `owner`.
+    /// The user who owns the organization, and may do everything in it. Credits can be transferred
+    /// between organizations of the same owner. Default: `owner`.
     #[serde(default = "owner")]
     pub owner: String,
-    /// Its initial credits. Default: 1,000,000.
+    /// The initial credits. Default: 1,000,000.
     #[serde(default = "starting_credits")]
     pub credits: Credits,
-    /// Users with a role in it. Default: only the owner.
+    /// The users with a role in the organization. Default: only the owner.
     #[serde(default)]
     pub members: Vec<Member>,
-    /// Its projects. Default: none.
+    /// The projects. Default: none.
     #[serde(default)]
     pub projects: Vec<Project>,
-    /// Its fine-tuned models (LoRAs). Default: none.
+    /// The fine-tuned models (LoRAs). Default: none.
     #[serde(default)]
     pub finetunes: Vec<Finetune>,
 }
 
 impl Organization {
-    /// An organization with everything but the name at its default.
+    /// Creates an organization in which everything except the name has its default.
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -70,18 +70,18 @@ pub struct Member {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Project {
-    /// Its name, unique within the organization. The id is derived from it as for an organization.
-    /// Required.
+    /// The name, which is unique within the organization. The id is derived from it like that of an
+    /// organization. Required.
     pub name: String,
-    /// Its keys. Default: none.
+    /// The keys. Default: none.
     pub keys: Vec<ProjectKey>,
-    /// The endpoints that its keys have access to: names such as `gen-2-pro` or
+    /// The endpoints to which the keys have access: names such as `gen-2-pro` or
     /// `gen-tools/erase-v1`, as in the contract but without `/v1/`, or prefixes such as `gen-2-*`.
     /// Polling is always allowed. Default: all.
     pub endpoints: Option<Vec<String>>,
-    /// Its spending limits. Default: none.
+    /// The spending limits. Default: none.
     pub limits: Limits,
-    /// The maximum number of its active tasks. Default:
+    /// The maximum number of active tasks. Default:
     /// [`Config::max_active_tasks`](crate::Config::max_active_tasks).
     pub max_active_tasks: Option<usize>,
 }
@@ -96,8 +96,8 @@ pub struct ProjectKey {
     pub key: Secret<String>,
 }
 
-/// Spending limits of a project in credits, each optional. A submission that would exceed a limit
-/// is rejected.
+/// The spending limits of a project, in credits. Each limit is optional. A submission that would
+/// exceed one of them is rejected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
@@ -113,7 +113,7 @@ pub struct Limits {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Finetune {
-    /// Its name, unique within the organization, without a slash.
+    /// The name, which is unique within the organization, and contains no slash.
     pub name: String,
     /// Whether other organizations may use it, as `<org_id>/<name>`. Default: `false`.
     #[serde(default)]
@@ -125,17 +125,17 @@ pub struct Finetune {
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Role {
-    /// May do everything except transfer credits, which only the owner can.
+    /// May do everything except transfer credits, which only the owner and the operator may do.
     Administrator,
     /// Manages keys and finetunes.
     Developer,
-    /// Manages credits and spending limits.
+    /// Manages credits and spending limits, and views the audit log.
     BillingManager,
-    /// Can only view.
+    /// May only view projects and their usage.
     Viewer,
 }
 
-/// An action that requires a role.
+/// A kind of action, for which a user needs a role that permits it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -159,7 +159,7 @@ pub enum Permission {
 }
 
 impl Permission {
-    /// All permissions, in the order of the table.
+    /// All permissions, in the order of the table in the documentation.
     pub const ALL: [Self; 8] = [
         Self::View,
         Self::ManageKeys,
@@ -173,11 +173,11 @@ impl Permission {
 }
 
 impl Role {
-    /// All roles, in the order of the table.
+    /// All roles, in the order of the table in the documentation.
     pub const ALL: [Self; 4] =
         [Self::Administrator, Self::Developer, Self::BillingManager, Self::Viewer];
 
-    /// Whether the role has a permission.
+    /// Whether the role permits this kind of action.
     pub fn permits(self, permission: Permission) -> bool {
         use Permission as P;
         match self {

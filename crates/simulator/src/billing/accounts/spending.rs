@@ -1,4 +1,4 @@
-//! The spending of a project in the current day, week and month.
+//! How much a project has spent in the current day, week and month.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use time::OffsetDateTime;
 use super::settings::Limits;
 use crate::billing::credits::Credits;
 
-/// Spending since the start of each period, in credits.
+/// The spending of a project since the start of each period, in credits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
@@ -26,9 +26,9 @@ pub struct Spent {
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Usage {
-    /// Accepted submissions.
+    /// The number of accepted submissions.
     pub submissions: u64,
-    /// Credits charged for them.
+    /// The credits charged for these submissions.
     pub charged: Credits,
 }
 
@@ -36,13 +36,14 @@ pub struct Usage {
 #[serde(deny_unknown_fields)]
 pub(super) struct Spending {
     pub(super) usage: Usage,
-    /// What was spent in the periods of `charged_at`.
+    /// What was spent in those periods that contain `charged_at`.
     spent: Spent,
     /// The Unix time of the last charge.
     charged_at: Duration,
 }
 
-/// The day, week and month of a Unix time. After the year 9999 it is always the same day.
+/// Returns the day, the week and the month of a Unix time. After the year 9999, all times have the
+/// same day, week and month.
 fn periods(unix: Duration) -> [(i32, u16); 3] {
     let seconds = i64::try_from(unix.as_secs()).unwrap_or(i64::MAX);
     let Ok(moment) = OffsetDateTime::from_unix_timestamp(seconds) else {
@@ -54,7 +55,7 @@ fn periods(unix: Duration) -> [(i32, u16); 3] {
 }
 
 impl Spending {
-    /// The spending in the periods that contain `unix`.
+    /// Returns what was spent in the periods that contain `unix`.
     pub(super) fn at(&self, unix: Duration) -> Spent {
         let ([day, week, month], then) = (periods(unix), periods(self.charged_at));
         let within = |same: bool, spent: Credits| if same { spent } else { Credits::ZERO };
@@ -65,7 +66,8 @@ impl Spending {
         }
     }
 
-    /// The first period whose limit `cost` would exceed, with the limit.
+    /// Returns the name and the limit of the first period whose limit would be exceeded if `cost`
+    /// was spent.
     pub(super) fn exceeded_limit(
         &self,
         limits: &Limits,

@@ -1,4 +1,4 @@
-//! Creates the accounts of a configuration.
+//! Creates the accounts that a configuration describes.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -15,15 +15,15 @@ use crate::{
     values::{MAX_COUNT, secret::Secret},
 };
 
-/// The name of the organization and of its project that own the legacy keys.
+/// The name of the organization that owns the legacy keys, and of its project.
 const DEFAULT: &str = "Default";
 
-/// The finetune of the organization Default, if the configuration does not define that
-/// organization.
+/// The finetune of the organization Default, unless the configuration defines that organization.
 const EXAMPLE_FINETUNE: &str = "fox-style";
 
 impl Accounts {
-    /// Creates the configured organizations, and Default with the legacy keys.
+    /// Creates the organizations of the configuration, and the organization Default with the legacy
+    /// keys.
     pub(crate) fn new(
         mut organizations: Vec<Organization>,
         legacy_keys: &[Secret<String>],
@@ -85,7 +85,7 @@ impl Accounts {
         organization.check(&id).map_err(wrong)?;
         let account = Account::Organization(Arc::clone(&id));
         self.organizations.insert(id, organization);
-        // Issued credits are unlimited, so this cannot fail.
+        // This cannot fail, because the account of issued credits has no limit.
         let _ = self.ledger.transfer(unix, Account::Issued, account, settings.credits, None);
         Ok(())
     }
@@ -123,7 +123,7 @@ impl Accounts {
         }
     }
 
-    /// Adds a key and returns its id, or `None` if the key already exists.
+    /// Adds a key and returns its id. Returns `None` if the key already exists.
     pub(super) fn add_key(&mut self, key: ProjectKey, project: ProjectRef) -> Option<String> {
         let ProjectKey { name, key: secret } = key;
         let digest = digest(secret.expose());
@@ -141,7 +141,7 @@ impl Accounts {
 }
 
 impl OrganizationRecord {
-    /// Checks an organization that was written by somebody, in the settings or in a document.
+    /// Checks an organization that somebody wrote, in the settings or in a snapshot.
     pub(super) fn check(&self, id: &str) -> Result<(), String> {
         let projects = self.projects.iter();
         let names = projects.map(|(id, project)| (&**id, &project.name)).chain([(id, &self.name)]);
@@ -170,8 +170,8 @@ impl OrganizationRecord {
     }
 }
 
-/// The id of a name: in lower case, with each run of characters other than letters and digits
-/// replaced by a dash.
+/// Derives an id from a name: in lower case, with a dash in place of each run of characters that
+/// are neither letters nor digits.
 pub(super) fn id_of(name: &str) -> Option<Arc<str>> {
     let words = name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     let id = words.map(str::to_lowercase).collect::<Vec<_>>().join("-");

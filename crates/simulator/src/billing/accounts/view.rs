@@ -1,4 +1,4 @@
-//! Views of the accounts.
+//! The view of accounts: what the Rust API and the control interface show.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -21,19 +21,19 @@ use crate::billing::{
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct OrganizationView {
-    /// Its id.
+    /// The id of the organization.
     pub id: Arc<str>,
-    /// Its name.
+    /// The name of the organization.
     pub name: String,
-    /// The user who owns it.
+    /// The user who owns the organization.
     pub owner: String,
-    /// Its balance in credits.
+    /// The balance in credits.
     pub balance: Credits,
-    /// Users with a role in it.
+    /// The users with a role in the organization.
     pub members: Vec<Member>,
-    /// Its projects.
+    /// The projects.
     pub projects: Vec<ProjectView>,
-    /// Its finetunes.
+    /// The finetunes.
     pub finetunes: Vec<Finetune>,
 }
 
@@ -41,44 +41,46 @@ pub struct OrganizationView {
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct ProjectView {
-    /// Its id, unique within the organization.
+    /// The id of the project, which is unique within the organization.
     pub id: Arc<str>,
-    /// Its name.
+    /// The name of the project.
     pub name: String,
-    /// The endpoints that it has access to, as names or prefixes with `*`; `None` means all.
+    /// The endpoints to which the project has access, as names or prefixes with `*`. `None` stands
+    /// for all endpoints.
     pub endpoints: Option<Vec<String>>,
-    /// Its spending limits.
+    /// The spending limits.
     pub limits: Limits,
-    /// Its total usage.
+    /// The total usage.
     pub usage: Usage,
-    /// Its spending in the periods of the limits.
+    /// What was spent in the periods of the limits.
     pub spent: Spent,
-    /// Its maximum of active tasks, if it sets one.
+    /// The maximum number of active tasks, if the project sets one.
     pub max_active_tasks: Option<usize>,
-    /// The number of its active tasks.
+    /// The number of active tasks.
     pub active_tasks: usize,
-    /// Its keys.
+    /// The keys.
     pub keys: Vec<KeyView>,
 }
 
-/// A key, masked.
+/// A masked key.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct KeyView {
-    /// Its id, which is used to revoke it.
+    /// The id of the key, which is needed to revoke it.
     pub id: String,
-    /// Its label.
+    /// The label of the key.
     pub name: String,
-    /// An ellipsis and its end, of at most four characters and a third of the key.
+    /// An ellipsis and the end of the key, which is at most four characters and at most a third of
+    /// the key.
     pub masked: String,
     /// Whether the simulator knows the complete key. Of a key from a
-    /// [snapshot](crate::Simulator::restore), it may have only a digest.
+    /// [snapshot](crate::Simulator::restore), it may only know a digest.
     pub can_be_revealed: bool,
 }
 
 impl Accounts {
-    /// The organizations that an actor may view. `active` returns a project's number of active
-    /// tasks.
+    /// Returns the organizations that an actor may view. `active` returns the number of a project's
+    /// active tasks.
     pub(crate) fn organizations(
         &self,
         actor: &Actor,
@@ -90,7 +92,8 @@ impl Accounts {
         seen.map(|(id, record)| self.organization_view(id, record, unix, &active)).collect()
     }
 
-    /// The ledger entries of the organizations whose credits an actor manages, newest first.
+    /// Returns the ledger entries of the organizations whose credits an actor may manage, newest
+    /// first.
     pub(crate) fn ledger(&self, actor: &Actor, limit: usize) -> Vec<LedgerEntry> {
         let visible = |account: &Account| match account {
             Account::Organization(id) => self.may(actor, id, None, Permission::ManageCredits),
@@ -101,7 +104,7 @@ impl Accounts {
         entries.take(limit).cloned().collect()
     }
 
-    /// All balances in credits, which add up to zero.
+    /// Returns the balances of all accounts in credits, which add up to zero.
     pub(crate) fn balances(&self) -> BTreeMap<&Account, f64> {
         self.ledger.balances().map(|(account, sum)| (account, sum as f64 / 100.0)).collect()
     }

@@ -1,5 +1,5 @@
-//! A task with its request and its timeline, its picture and the images of its request, and its
-//! early end.
+//! Shows a single task, with its request and its timeline, its picture, and the images of its
+//! request. Also ends a task early.
 
 use std::time::Duration;
 
@@ -34,7 +34,8 @@ pub(super) async fn show(State(state): Shared, Path(id): Path<String>) -> Contro
     in_full(&state, &id)
 }
 
-/// A task with its request, the images of its request that are still stored, and its timeline.
+/// Responds with a task, including its request, its timeline, and those images of its request that
+/// the simulator still has.
 fn in_full(state: &AppState, id: &str) -> ControlResult {
     #[derive(Serialize)]
     struct TaskInFull {
@@ -57,7 +58,7 @@ fn in_full(state: &AppState, id: &str) -> ControlResult {
     response::json(&full)
 }
 
-/// What happened to the task until now, oldest first, with Unix times.
+/// Returns what has happened to the task, oldest first, with Unix times.
 fn timeline(state: &AppState, task: &Task, now: Duration) -> Vec<Value> {
     let once = |kind, at, detail: &str| Happening {
         kind,
@@ -82,7 +83,7 @@ fn timeline(state: &AppState, task: &Task, now: Duration) -> Vec<Value> {
             once(kind, state.clock.unix_at(attempt.at), &detail(&outcome))
         }));
     }
-    // What happened at the same moment stays in this order.
+    // The sort is stable, so happenings of the same moment stay in this order.
     happenings.sort_by_key(|happening| happening.first);
     let shown = |Happening { kind, detail, count, first, last }: Happening| {
         let (at, last_at) = (first.as_secs_f64(), last.as_secs_f64());
@@ -101,8 +102,8 @@ fn attempted(attempt: &WebhookAttempt) -> (HappeningKind, String) {
     (kind, outcome.unwrap_or_else(|| "in progress".to_owned()))
 }
 
-/// An image that is in the request itself. One given by its URL was not fetched. The name of its
-/// field is names and indices joined by dots, such as `input_image_2` or `keyframes.0`.
+/// Describes an image in the request itself, not one that was given by its URL. `field` consists of
+/// names and indices joined by dots, such as `input_image_2` or `keyframes.0`.
 fn shown(task: &str, number: usize, input: &Input) -> Option<Value> {
     let Image::Inline(image) = &input.image else { return None };
     Some(json!({
@@ -114,7 +115,7 @@ fn shown(task: &str, number: usize, input: &Input) -> Option<Value> {
     }))
 }
 
-/// An image of the request, as it was received.
+/// Responds with an image of the request, as it was received.
 pub(super) async fn image(
     State(state): Shared,
     At((id, number)): At<(String, usize)>,
@@ -133,7 +134,7 @@ pub(super) async fn image(
     Ok(part.response(image.format.to_mime_type(), bytes, Body::from))
 }
 
-/// The picture at a URL that does not expire. This does not count as a delivery.
+/// Responds with the picture, at a URL that does not expire. This does not count as a delivery.
 pub(super) async fn picture(
     State(state): Shared,
     Path(id): Path<String>,
@@ -153,8 +154,8 @@ pub(super) async fn picture(
 #[serde(deny_unknown_fields)]
 pub(super) struct Nothing {}
 
-/// Ends a task in progress now, while the clock and all other tasks stay as they are. Returns the
-/// task.
+/// Makes a task in progress end now, and responds with the task. The clock and all other tasks stay
+/// as they are.
 pub(super) async fn finish(
     State(state): Shared,
     Path(id): Path<String>,

@@ -1,4 +1,4 @@
-//! Charges for a valid submission and creates its task, or rejects it.
+//! Charges for a valid submission and creates its task, or rejects the submission.
 
 use std::time::Duration;
 
@@ -29,7 +29,8 @@ use crate::{
     webhooks::{Webhook, WebhookFaults},
 };
 
-/// The response to a submission: with a polling URL, or with the status and the webhook.
+/// The response to an accepted submission: either with the polling URL, or with the status and the
+/// URL of the webhook.
 #[derive(Serialize)]
 struct Accepted {
     id: String,
@@ -44,10 +45,10 @@ struct Accepted {
     output_mp: Megapixels,
 }
 
-/// Names the fields of the request that had no effect.
+/// The header of the response that names the fields of the request that had no effect.
 const IGNORED_FIELDS: HeaderName = HeaderName::from_static("x-simulator-ignored-fields");
 
-/// Fails if a submission cannot be accepted now. Returns the time.
+/// Checks that a submission can be accepted now, and returns the current time.
 pub(super) fn admit(
     state: &AppState,
     records: &mut Records,
@@ -56,7 +57,7 @@ pub(super) fn admit(
 ) -> Result<Duration, Rejection> {
     let (now, project) = (state.clock.unix_now(), &call.project);
     records.tasks.settle(now, state.retention());
-    // The key may have been revoked while the body arrived.
+    // Somebody may have revoked the key while the body arrived.
     if records
         .accounts
         .caller(&call.headers)
@@ -68,7 +69,8 @@ pub(super) fn admit(
     let most = records.accounts.max_active_tasks(project).unwrap_or(state.config.max_active_tasks);
     if records.tasks.active(project) >= most {
         let wait = records.tasks.next_end(project).unwrap_or(now).saturating_sub(now);
-        // Clients wait in real time. While the clock is stopped, the wait is unknown.
+        // Convert the wait to real time, in which clients wait. If the clock is stopped, there is
+        // no real time to wait for, so return the simulated one.
         let real = Duration::try_from_secs_f64(wait.as_secs_f64() / state.clock.speed());
         return Err(Rejection::TooManyTasks { most, wait: real.unwrap_or(wait) });
     }
@@ -77,7 +79,8 @@ pub(super) fn admit(
     Ok(now)
 }
 
-/// Applies the faults of a submission, and creates its task unless a fault replaces the response.
+/// Applies the faults of a submission. Unless one of them replaces all processing, charges for the
+/// submission and creates its task.
 pub(super) fn accept(
     endpoint: &Endpoint,
     call: &Call,
@@ -161,7 +164,7 @@ fn create(
     Ok(accepted)
 }
 
-/// Adds the finetune that the task trains, unless the task will fail.
+/// If the task trains a finetune, adds the finetune, unless the task will fail.
 fn train(records: &mut Records, task: &Task, trains: Trains, now: Duration) {
     let Trains::Finetune(name) = trains else { return };
     if task.directives.outcome != Outcome::Ready {
@@ -172,7 +175,7 @@ fn train(records: &mut Records, task: &Task, trains: Trains, now: Duration) {
     records.accounts.train(&task.project, training, now);
 }
 
-/// What a submission costs, and why.
+/// The cost of a submission, and the areas on which it depends.
 struct Bill {
     cost: Credits,
     input_mp: Option<Megapixels>,
@@ -191,9 +194,9 @@ impl Bill {
     }
 }
 
-/// The area of the request's images without masks; unknown if one was given by its URL.
+/// The area of the request's images, without masks. Unknown if an image was given by its URL.
 fn input_megapixels(inputs: &[Input], megapixel: u64) -> Option<Megapixels> {
-    // Of a video, the first frame counts.
+    // Only the first frame of a video counts.
     let is_counted = |input: &&Input| {
         !input.is_mask && (input.place == format!("{CLIP}0") || !input.place.starts_with(CLIP))
     };

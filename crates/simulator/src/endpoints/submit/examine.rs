@@ -1,5 +1,5 @@
 //! The slow part of a submission: parses and validates the body, decodes the images, and reads what
-//! it asks for.
+//! the request asks for.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -28,19 +28,19 @@ use crate::{
     values::texts,
 };
 
-/// The maximum size of all texts of a request together, without images and videos.
+/// The maximum size of all texts of a request together, without images and videos, in bytes.
 const MAX_TEXT_BYTES: usize = 1 << 20;
 
-/// A body that has been examined, except that its images are still to be decoded.
+/// The result for a body whose images have not been decoded yet.
 struct Examined {
     request: Result<ValidRequest, Vec<Violation>>,
     images: Vec<(Vec<Step>, Inline)>,
-    /// The body for the journal, without images and secrets. Empty if it is not JSON.
+    /// The body for the journal, without images and secrets. Empty if the body is not JSON.
     logged: String,
 }
 
-/// Validates a body, and fetches the images that it gives by their URLs. Each image is decoded in
-/// its turn, so that a request with large images delays others little.
+/// Validates a body, and fetches the images that it gives by their URLs. Decodes each image as a
+/// separate job, so that a request with large images does not delay other requests much.
 pub(super) async fn examine(
     state: &Arc<AppState>,
     call: &Arc<Call>,
@@ -49,7 +49,7 @@ pub(super) async fn examine(
 ) -> Result<ValidRequest, Rejection> {
     let mut size = JobSize::of_bytes(body.len());
     if call.submission.rules.kind == OperationKind::Video {
-        // A few bytes can contain large frames.
+        // A body of a few bytes can contain a video with large frames.
         size = size.max(JobSize::Small);
     }
     let read = async |fetched: Fetched| {
@@ -65,7 +65,7 @@ pub(super) async fn examine(
         (Err(_), None) => return Err(Rejection::Internal),
     };
     record.set_request(&examined.logged);
-    // What is wrong anyway is refused without decoding an image, which can take seconds.
+    // Return violations before decoding the images, because decoding can take seconds.
     let valid = examined.request.map_err(Rejection::Invalid)?;
     let mut damaged = Vec::new();
     for (loc, image) in examined.images {
@@ -90,7 +90,7 @@ async fn run<T: Send + 'static>(
 }
 
 impl Examined {
-    /// Examines a body, or returns the URLs of images that are to be fetched first.
+    /// Examines a body. If images must be fetched first, returns their URLs.
     fn of(
         state: &AppState,
         call: &Call,
@@ -122,7 +122,7 @@ impl Examined {
     }
 }
 
-/// Reads what a body without violations asks for.
+/// Reads what a request asks for, if its body has no violations.
 fn interpret(
     state: &AppState,
     call: &Call,
@@ -154,7 +154,8 @@ fn interpret(
     Ok(valid)
 }
 
-/// Rejects texts that would take long to read for words and faults.
+/// Rejects a request whose texts are so long that searching them for words and faults would take
+/// too long.
 fn check_texts(checked: &Checked) -> Result<(), Vec<Violation>> {
     let mut bytes = 0;
     let mut exceeds = |text: &str| {

@@ -1,4 +1,4 @@
-//! Requests to other servers: webhooks, and images that are given by their URLs.
+//! Sends requests to other servers: for webhooks, and for images that are given by their URLs.
 
 mod target;
 
@@ -29,10 +29,12 @@ use url::{Host, Url};
 
 pub(crate) use self::target::{Allowed, Target};
 
-/// The user agent, which a request cannot change. The control interface refuses it.
+/// The user agent, which a request cannot override. The control interface refuses requests with
+/// this user agent.
 pub(crate) const USER_AGENT: &str = concat!("imagekiln-simulator/", env!("CARGO_PKG_VERSION"));
 
-/// Sends requests to the servers that are allowed. No error quotes a URL.
+/// Sends requests, but only to allowed servers. Its errors never quote a URL, which may contain
+/// secrets.
 pub(crate) struct Client {
     allowed: Allowed,
     tls: Tls,
@@ -51,12 +53,12 @@ impl Client {
         Self { allowed, tls: Tls::default() }
     }
 
-    /// The target of a URL, or why it is refused.
+    /// Checks a URL. Returns its target, or why the URL is refused.
     pub(crate) fn target(&self, url: Url) -> Result<Target, &'static str> {
         self.allowed.target(url)
     }
 
-    /// Sends a request, to which this adds the path and the headers that every request has.
+    /// Sends a request. Adds the path, and the headers that every request has.
     pub(crate) async fn send(
         &self,
         target: &Target,
@@ -81,7 +83,7 @@ impl Client {
     }
 }
 
-/// Describes a connection that failed before the end of a response.
+/// Describes why a connection failed before the end of the response.
 pub(crate) fn broken(error: hyper::Error) -> String {
     format!("the connection failed: {error}")
 }
@@ -92,13 +94,14 @@ async fn exchange(
 ) -> Result<Response, String> {
     let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(broken)?;
     let mut running = JoinSet::new();
-    // The request and the body of the response report its errors.
+    // Ignore its error here: sending the request and reading the body of the response report it.
     running.spawn(async { drop(connection.await) });
     let (head, body) = sender.send_request(request).await.map_err(broken)?.into_parts();
     Ok(Response { status: head.status, headers: head.headers, body, _connection: running })
 }
 
-/// TLS with the certificates that this machine trusts, which are loaded on first use.
+/// Encrypts connections. Trusts the certificates that this machine trusts, and loads them when they
+/// are first needed.
 #[derive(Default)]
 struct Tls {
     trusted: OnceLock<Result<Arc<ClientConfig>, String>>,

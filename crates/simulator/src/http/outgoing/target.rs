@@ -1,20 +1,21 @@
-//! Where requests are sent to, and which addresses are allowed.
+//! The targets of outgoing requests, and the addresses that are allowed.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
 use tokio::net::lookup_host;
 use url::{Host, Position, Url};
 
-/// Which addresses are allowed.
+/// The addresses to which the simulator may send requests.
 #[derive(Debug)]
 pub(crate) struct Allowed {
-    /// Why only addresses of this machine are, unless all are.
+    /// If only addresses of this machine are allowed: the reason to give for the refusal of others.
     pub(crate) only_loopback: Option<&'static str>,
-    /// The ports at which the simulator listens, to which it sends nothing.
+    /// The ports at which the simulator itself listens, to which it sends nothing.
     pub(crate) own_ports: Vec<u16>,
 }
 
-/// A URL with an allowed host. The addresses of a name are not known yet.
+/// A URL whose host is allowed, as far as is known. If the host is a name, its addresses are
+/// checked later.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Target {
     pub(crate) url: Url,
@@ -23,7 +24,7 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    /// The path with the query, which may contain a secret and is never shown.
+    /// The path with the query, which may contain a secret and must not be shown.
     pub(super) fn path_and_query(&self) -> &str {
         &self.url[Position::BeforePath..Position::AfterQuery]
     }
@@ -39,7 +40,7 @@ impl Target {
 }
 
 impl Allowed {
-    /// The target of a URL, or why it is refused.
+    /// Checks a URL. Returns its target, or why the URL is refused.
     pub(super) fn target(&self, url: Url) -> Result<Target, &'static str> {
         if !matches!(url.scheme(), "http" | "https") {
             return Err("the URL is neither http nor https");
@@ -56,8 +57,8 @@ impl Allowed {
         Ok(Target { url, host, port })
     }
 
-    /// The addresses of a target. Names are resolved only once, so that the connection goes to an
-    /// address that was checked.
+    /// Returns the addresses of a target, all of which are allowed. The name is resolved only here,
+    /// so that the connection goes to one of the addresses that were checked.
     pub(super) async fn resolve(&self, target: &Target) -> Result<Vec<SocketAddr>, String> {
         let ips = match known_addresses(&target.host) {
             Some(known) => known,
@@ -73,7 +74,7 @@ impl Allowed {
     }
 
     fn check(&self, ip: IpAddr, port: u16) -> Result<(), &'static str> {
-        // The IPv4 address, if it is written as IPv6.
+        // An IPv4 address may be written as an IPv6 address.
         let ip = ip.to_canonical();
         if ip.is_unspecified() {
             return Err("the host is not an address of a machine");
@@ -88,7 +89,7 @@ impl Allowed {
     }
 }
 
-/// The addresses of a host that does not have to be resolved.
+/// The addresses of a host that need not be resolved.
 fn known_addresses(host: &Host) -> Option<Vec<IpAddr>> {
     match host {
         Host::Ipv4(ip) => Some(vec![(*ip).into()]),
@@ -100,7 +101,7 @@ fn known_addresses(host: &Host) -> Option<Vec<IpAddr>> {
     }
 }
 
-/// Whether an address is one of this machine: only those can be bound.
+/// Whether an address belongs to this machine, because a socket can be bound to it.
 fn is_local(ip: IpAddr) -> bool {
     ip.is_loopback() || UdpSocket::bind((ip, 0)).is_ok()
 }

@@ -14,8 +14,8 @@ use crate::billing::{
 };
 
 impl Editor<'_> {
-    /// Creates an organization without credits. It belongs to the actor, or to `owner` if the actor
-    /// is the operator.
+    /// Creates an organization without credits. Its owner is the actor, or `owner` if the actor is
+    /// the operator.
     pub(crate) fn create_organization(
         self,
         name: &str,
@@ -55,7 +55,7 @@ impl Editor<'_> {
     }
 
     /// Moves credits between two organizations of the same owner. Only that owner and the operator
-    /// may do it. It is recorded in the audit logs of both.
+    /// may do that. The audit logs of both organizations record it.
     pub(crate) fn transfer(self, from: &str, to: &str, amount: Credits) -> ChangeResult {
         let Self { accounts, actor, unix } = self;
         let owner = accounts.organization_mut(from)?.owner.clone();
@@ -119,7 +119,7 @@ impl Editor<'_> {
         })
     }
 
-    /// Adds a finetune, or changes whether it is shared, even during its training.
+    /// Adds a finetune, or sets whether an existing one is shared, even while it is trained.
     pub(crate) fn set_finetune(self, organization: &str, finetune: Finetune) -> ChangeResult {
         if !is_finetune_name(&finetune.name) {
             let detail = "a finetune name must not be empty or contain a slash";

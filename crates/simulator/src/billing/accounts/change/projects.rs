@@ -42,7 +42,7 @@ impl Editor<'_> {
         self.change_project(at, Permission::SetLimits, action, |project| project.limits = limits)
     }
 
-    /// Sets the endpoints that a project has access to; `None` means all.
+    /// Sets the endpoints to which a project has access. `None` stands for all endpoints.
     pub(crate) fn set_endpoints(
         self,
         at: &ProjectRef,
@@ -55,7 +55,8 @@ impl Editor<'_> {
         })
     }
 
-    /// Sets the maximum number of active tasks of a project; `None` means the configured default.
+    /// Sets the maximum number of active tasks of a project. `None` stands for the configured
+    /// default.
     pub(crate) fn set_max_active_tasks(self, at: &ProjectRef, most: Option<usize>) -> ChangeResult {
         let shown = most.map_or("the default".to_owned(), |most| most.to_string());
         let action = format!("set the maximum of active tasks of `{}`: {shown}", at.project);
@@ -64,7 +65,7 @@ impl Editor<'_> {
         })
     }
 
-    /// Creates a key, which is `given` or random. Returns its id and the key.
+    /// Creates a key, which is `given` or random. Returns the id of the key, and the key itself.
     pub(crate) fn create_key(
         self,
         at: &ProjectRef,
@@ -89,7 +90,7 @@ impl Editor<'_> {
         })
     }
 
-    /// Returns the key itself.
+    /// Returns the key with this id.
     pub(crate) fn reveal_key(self, id: &str) -> ChangeResult<String> {
         self.change_key(id, format!("reveal the key `{id}`"), |accounts, digest| {
             let secret = accounts.secrets.get(digest).map(|secret| secret.expose().clone());
@@ -100,7 +101,7 @@ impl Editor<'_> {
         })
     }
 
-    /// Deletes a key, which is rejected from now on.
+    /// Deletes a key. From now on, requests with it are rejected.
     pub(crate) fn revoke_key(self, id: &str) -> ChangeResult {
         self.change_key(id, format!("revoke the key `{id}`"), |accounts, digest| {
             accounts.keys.remove(digest);
