@@ -22,7 +22,7 @@ The page has the pictures of the history, and of the batches that this user has 
 a folder with thumbnails, which are made once, and loads nothing from the network. With --serve,
 favourites can be marked and files deleted: only on this machine, and only with the printed URL.")]
 pub struct Options {
-    /// The folder of the page [default: gallery in the directory of the history]
+    /// The folder of the page [default: gallery beside the directory of the history]
     #[arg(long, short, value_name = "DIRECTORY", value_hint = clap::ValueHint::DirPath)]
     output: Option<PathBuf>,
     /// Open the page in the browser
