@@ -190,6 +190,7 @@ export interface Advanced {
 }
 export interface Plan {
   jobs: int; submitted_before: int // to be submitted, and others that were
+  queued_before: int // others, which only the ledger has, and which the run submits, too
   upright: int // images that --upright turns
   credits: number | null // if all prices are known
   output: string

@@ -62,7 +62,10 @@ CREATE TABLE submissions (
     -- When the ledger recorded the task.
     accepted_at BIGINT,
     -- Until then, the worker that lost its lease may still send the request.
-    hold_until BIGINT
+    hold_until BIGINT,
+    -- The process that sent a submission without a job. Its connection holds a lock with this
+    -- number, so other processes see whether it still runs.
+    owner BIGINT
 );
 
 CREATE INDEX submissions_by_task ON submissions (task_id);

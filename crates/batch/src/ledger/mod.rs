@@ -52,6 +52,7 @@ use crate::JobState;
 use crate::{
     Error, ErrorKind,
     error::{DatabaseFailure, LOCKED},
+    random,
 };
 
 /// A durable record of jobs and submissions in a SQLite file or in PostgreSQL. Clones share the
@@ -66,7 +67,8 @@ use crate::{
 ///
 /// A ledger is also a [`Journal`](imagekiln::journal::Journal): a program can record submissions
 /// that belong to no job in the same ledger. [`Client::resume`](imagekiln::Client::resume) returns
-/// only these submissions, because batches continue those of jobs.
+/// only these submissions, because batches continue those of jobs, and leaves out those of other
+/// processes that still run.
 ///
 /// A ledger contains prompts, images that were given as bytes (in base64), and polling URLs, which
 /// may be signed. It contains no API keys and no webhook secrets.
@@ -84,6 +86,9 @@ struct Inner {
     places: order::Places,
     /// Changes when this process adds a job or makes one claimable.
     changes: watch::Sender<()>,
+    /// Tells this process from the others that use the ledger as the journal of a client. Positive,
+    /// because it is also the number of a lock.
+    owner: i64,
     /// What this process knows about outages of the service.
     outages: Mutex<outage::Known>,
     acceptances: OnceLock<Directory>,
@@ -96,6 +101,7 @@ struct Inner {
 impl Ledger {
     async fn with(source: Source, clocks: Clocks) -> Result<Self, Error> {
         source.check()?;
+        let owner = i64::from_le_bytes(random()?) & i64::MAX;
         // On a blocking thread, like every access to a file.
         let known = clocks.clone();
         let connect = move || (source.connect(&known), source);
@@ -119,6 +125,7 @@ impl Ledger {
             workers: Mutex::default(),
             places: order::Places::default(),
             changes: watch::Sender::new(()),
+            owner,
             outages: Mutex::default(),
             acceptances: OnceLock::new(),
             logged: AtomicU64::new(0),

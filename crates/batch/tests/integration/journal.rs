@@ -6,7 +6,7 @@ use imagekiln::{
     types::Gen2Pro,
 };
 use imagekiln_batch::{ErrorKind, JobState, Ledger, Resolution};
-use imagekiln_testbed::Trial;
+use imagekiln_testbed::{Runtime, Trial, name_of, postgres::POSTGRES, test};
 use serde_json::json;
 
 use crate::support::{Backend, Fixture, both, is_picture, job, reason, state};
@@ -22,7 +22,13 @@ pub fn tests() -> Vec<Trial> {
         both(only_the_task_of_a_lost_response_is_handed_in),
         both(tasks_of_two_regions_may_have_the_same_id),
     ];
-    tests.into_iter().flatten().collect()
+    let owned = test(
+        name_of(&submissions_of_a_process_that_runs_are_not_resumed_by_others),
+        &[POSTGRES],
+        Runtime::CurrentThread,
+        async || submissions_of_a_process_that_runs_are_not_resumed_by_others().await,
+    );
+    tests.into_iter().flatten().chain([owned]).collect()
 }
 
 fn fox() -> Gen2Pro {
@@ -47,6 +53,26 @@ async fn a_single_submission_is_resumed_from_the_ledger(backend: Backend) {
     task.wait().await.unwrap().save(fixture.directory.path().join("fox.jpg")).await.unwrap();
     client.dismiss(record).await.unwrap();
     assert!(client.resume().await.unwrap().is_empty());
+}
+
+async fn submissions_of_a_process_that_runs_are_not_resumed_by_others() {
+    let fixture = Fixture::new(Backend::Postgres).await;
+    let [first, second] = [fixture.ledger().await, fixture.ledger().await];
+    let client = |ledger: &Ledger| fixture.client().journal(ledger.clone()).build().unwrap();
+    let task = client(&first).submit(fox()).await.unwrap();
+    fixture.simulator.faults().add("reply-lost:once").unwrap();
+    client(&first).submit(fox()).await.unwrap_err();
+    let of_second = client(&second).submit(fox()).await.unwrap();
+
+    let [Unfinished::Task(own, _)] = &client(&second).resume().await.unwrap()[..] else { panic!() };
+    assert_eq!(own.id(), of_second.id());
+    assert_eq!(client(&first).resume().await.unwrap().len(), 2, "a clone of the ledger is the owner");
+    first.close().await;
+    let rest = client(&second).resume().await.unwrap();
+    let [Unfinished::Task(found, _), Unfinished::Unknown(_), Unfinished::Task(..)] = &rest[..] else {
+        panic!("{rest:?}");
+    };
+    assert_eq!(found.id(), task.id());
 }
 
 async fn only_a_worker_can_submit_a_job(backend: Backend) {

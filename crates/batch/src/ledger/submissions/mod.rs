@@ -3,6 +3,7 @@
 pub(super) mod acceptances;
 mod adopt;
 mod keys;
+mod owners;
 
 use imagekiln::{
     TaskRef,
@@ -143,10 +144,7 @@ impl Journal for Ledger {
 
     /// Returns the records of submissions without a job. A batch resumes the others.
     fn open_records(&self) -> JournalFuture<'_, Vec<Result<Record, Unreadable>>> {
-        Box::pin(async move {
-            let open = "s.state IN ('open', 'accepted') AND s.job IS NULL ORDER BY s.id";
-            Ok(self.records(open, None).await?.into_iter().map(Ok).collect())
-        })
+        Box::pin(async move { Ok(self.unowned_records().await?.into_iter().map(Ok).collect()) })
     }
 }
 
@@ -158,8 +156,8 @@ impl Ledger {
         worker: Option<LocalWorker>,
     ) -> Result<(), JournalError> {
         let limits = worker.as_ref().map(|worker| worker.limits);
-        let written = intent.clone();
-        let intend = move |database: &mut Database| intend(database, &written, limits);
+        let (written, owner) = (intent.clone(), self.0.owner);
+        let intend = move |database: &mut Database| intend(database, &written, limits, owner);
         let (id, is_probe) = self.exclusive(intend).await?.map_err(|limit| match &worker {
             Some(_) => JournalError::Refused(limit.into()),
             None => JournalError::Refused(Error::from(limit).into()),
@@ -187,6 +185,7 @@ fn intend(
     database: &mut Database,
     intent: &Intent,
     limits: Option<RunLimits>,
+    owner: i64,
 ) -> Result<Intended, Error> {
     let subject = Subject { operation: intent.operation(), group: intent.group() };
     let ticket = Ticket::of(intent);
@@ -206,7 +205,9 @@ fn intend(
     stored.count_for_rates(database)?;
     keys::check(database, intent, ticket.as_ref())?;
     let Some(ticket) = ticket else {
-        return Ok(Ok((SubmissionRow::insert(database, intent, None, None)?.id, is_probe)));
+        let submission = SubmissionRow::insert(database, intent, None, None)?;
+        owners::own(database, submission.id, owner)?;
+        return Ok(Ok((submission.id, is_probe)));
     };
     // A person may have removed or cancelled the job since the worker claimed it.
     let is_ready = format!(

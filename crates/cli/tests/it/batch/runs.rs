@@ -170,6 +170,8 @@ fn a_plan_uses_the_prices_of_the_ledger() {
     run(&bench, &["a fox"], &[]).ok();
     let second = plan(&dry_run);
     assert_eq!((&second["credits"], &second["submitted_before"]), (&3.0.into(), &1.into()));
+    run(&bench, &["an owl"], &["--add-only"]).ok();
+    assert_eq!(plan(&dry_run)["queued_before"], 1);
     assert_shown!("plan_of_the_rest", run(&bench, &["a fox", "a wolf"], &["--dry-run"]).text());
 }
 

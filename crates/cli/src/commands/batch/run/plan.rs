@@ -45,6 +45,8 @@ struct Plan<'a> {
     /// The number of jobs of the source that a run would not submit, because they are in the ledger
     /// and no longer queued.
     submitted_before: usize,
+    /// The number of queued jobs that only the ledger has. The run would submit them, too.
+    queued_before: usize,
     /// The number of different images for which `--upright` makes turned copies.
     upright: usize,
     /// The total price, if all prices are known.
@@ -111,6 +113,14 @@ impl Known {
         }
         Ok(known)
     }
+
+    /// Returns the number of queued jobs of the ledger that are not in the source.
+    fn queued_besides(&self, source: &[FileJob]) -> usize {
+        let names: HashSet<_> = source.iter().map(|job| job.name.as_str()).collect();
+        let jobs = self.jobs.iter();
+        jobs.filter(|(name, job)| job.state == JobState::Queued && !names.contains(name.as_str()))
+            .count()
+    }
 }
 
 /// Prints the plan for the jobs of a source.
@@ -130,6 +140,7 @@ pub fn print(
         copies,
         jobs: jobs.len(),
         submitted_before: all.len() - jobs.len(),
+        queued_before: known.queued_besides(all),
         upright: copies.map_or(0, |copies| copies.images),
         credits: models.iter().map(|model| model.credits).sum(),
         output: without_secrets(&options.places.output),
@@ -184,6 +195,10 @@ fn for_people(plan: &Plan<'_>, width: Option<usize>) -> String {
         let verb = if plan.submitted_before == 1 { "was" } else { "were" };
         let others = counted(plan.submitted_before, "other job");
         lines.push(format!("  {others} {verb} submitted or cancelled before\n"));
+    }
+    if plan.queued_before > 0 {
+        let others = counted(plan.queued_before, "other job");
+        lines.push(format!("  and {others} that the ledger has queued, without a price here\n"));
     }
     if let Some(copies) = plan.copies {
         lines.push(format!("  {}\n", one_line(&copies.to_string())));
