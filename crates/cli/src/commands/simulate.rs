@@ -63,7 +63,7 @@ pub struct Options {
     /// The address to listen on for regional models
     #[arg(long, value_name = "ADDRESS", hide_short_help = true)]
     regional_listen: Option<SocketAddr>,
-    /// The address of the page and the control interface, which must be on this machine
+    /// The address of the page and the control interface, on this machine unless there is a token
     #[arg(long, value_name = "ADDRESS", hide_short_help = true)]
     control_listen: Option<SocketAddr>,
     /// The token that the page and the control interface require; they may then be reachable from

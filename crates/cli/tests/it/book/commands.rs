@@ -128,10 +128,10 @@ fn cargo(command: &str) -> Result<(), String> {
         let place = words.iter().position(|word| *word == flag)?;
         words.get(place + 1).copied()
     };
-    let path = value("--path").map(|path| path.trim_start_matches("../"));
-    let folder = match path {
-        // The clone that a reader has.
-        Some(path) if path.starts_with("imagekiln") => String::new(),
+    // The clone that a reader has is the folder `imagekiln`.
+    let in_clone = |path: &str| path.trim_start_matches("../").replacen("imagekiln", ".", 1);
+    let path = value("--path").map(in_clone);
+    let folder = match &path {
         Some(path) => format!("{path}/"),
         None => folder_of(value("--package").unwrap_or("imagekiln")),
     };
