@@ -3,8 +3,8 @@
  * clients read: IMAGEKILN_BASE_URL, IMAGEKILN_API_KEY and others. Returns a function that stops it.
  */
 export function start(options?: string[]): Promise<() => Promise<void>>;
-/** Posts to the control port, which takes no key, and returns the response. */
-export function control(path: string, body: object): Promise<unknown>;
+/** Gets a path of the control port, which takes no key, or posts a body to it. */
+export function control(path: string, body?: object): Promise<unknown>;
 /** Removes all tasks, webhooks, requests and faults. */
 export function reset(): Promise<void>;
 /** Adds a fault, such as `html-502@poll:2x`. */

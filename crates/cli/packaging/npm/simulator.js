@@ -30,9 +30,9 @@ async function start(options = ["--ready-after", "0"]) {
 
 async function control(path, body) {
   const response = await fetch(process.env.IMAGEKILN_CONTROL_URL + path, {
-    method: "POST",
+    method: body === undefined ? "GET" : "POST",
     headers: { "content-type": "application/json" },
-    body: JSON.stringify(body),
+    body: body && JSON.stringify(body),
   });
   if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
   return response.json();

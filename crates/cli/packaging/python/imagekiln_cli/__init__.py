@@ -34,10 +34,12 @@ class Simulator:
         # The variables that clients read.
         self.environment = {f"IMAGEKILN_{name.upper()}": settings[name] for name in settings}
 
-    def control(self, path, body):
-        """Posts to the control port, which takes no key, and returns the response."""
+    def control(self, path, body=None):
+        """Gets a path of the control port, which takes no key, or posts a body to it. Returns the
+        response."""
         headers = {"content-type": "application/json"}
-        request = urllib.request.Request(self.control_url + path, json.dumps(body).encode(), headers)
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self.control_url + path, data, headers)
         try:
             with _OPENER.open(request) as response:
                 return json.load(response)
