@@ -11,8 +11,8 @@ use crate::{
     tidy::sources::{self, CRATES},
 };
 
-/// Prints the lines of code by folder, and the generated lines. Blank lines, comments and unit tests
-/// do not count as code
+/// Prints the lines of code by folder, and the generated lines. Blank lines, comments and unit
+/// tests do not count as code
 #[derive(Args)]
 pub struct Arguments {}
 

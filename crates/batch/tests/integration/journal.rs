@@ -66,10 +66,15 @@ async fn submissions_of_a_process_that_runs_are_not_resumed_by_others() {
 
     let [Unfinished::Task(own, _)] = &client(&second).resume().await.unwrap()[..] else { panic!() };
     assert_eq!(own.id(), of_second.id());
-    assert_eq!(client(&first).resume().await.unwrap().len(), 2, "a clone of the ledger is the owner");
+    assert_eq!(
+        client(&first).resume().await.unwrap().len(),
+        2,
+        "a clone of the ledger is the owner"
+    );
     first.close().await;
     let rest = client(&second).resume().await.unwrap();
-    let [Unfinished::Task(found, _), Unfinished::Unknown(_), Unfinished::Task(..)] = &rest[..] else {
+    let [Unfinished::Task(found, _), Unfinished::Unknown(_), Unfinished::Task(..)] = &rest[..]
+    else {
         panic!("{rest:?}");
     };
     assert_eq!(found.id(), task.id());

@@ -39,7 +39,7 @@ pub(super) const BLOCK_DURATION: Id = 0x9b;
 
 const PICTURES: u8 = 1;
 
-const APP: &str = concat!(env!("CARGO_PKG_NAME"), " ", env!("CARGO_PKG_VERSION"));
+const APP: &str = concat!("imagekiln-simulator ", env!("CARGO_PKG_VERSION"));
 
 /// The file: VP8 key frames, each with the time from which it is shown.
 pub(super) fn file(
