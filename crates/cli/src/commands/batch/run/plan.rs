@@ -197,8 +197,8 @@ fn for_people(plan: &Plan<'_>, width: Option<usize>) -> String {
         lines.push(format!("  {others} {verb} submitted or cancelled before\n"));
     }
     if plan.queued_before > 0 {
-        let others = counted(plan.queued_before, "other job");
-        lines.push(format!("  and {others} that the ledger has queued, without a price here\n"));
+        let others = counted(plan.queued_before, "queued job");
+        lines.push(format!("  the run also submits {others} of the ledger, at a price not counted\n"));
     }
     if let Some(copies) = plan.copies {
         lines.push(format!("  {}\n", one_line(&copies.to_string())));
