@@ -67,7 +67,7 @@ const ROWS: [Row; 16] = [
         Exit::Unpaid,
         false,
         "no",
-        "the project has no credits, or reached a limit: its own or --budget",
+        "no credits, or a limit: the project's or --budget (a batch: 10)",
     ),
     row(Exit::AlreadyPaid, false, "no", "the same request is already paid; see `--again`"),
     row(Exit::Later, true, SHOWN, "a job has not ended; run `kiln batch advance` again"),

@@ -198,7 +198,9 @@ fn for_people(plan: &Plan<'_>, width: Option<usize>) -> String {
     }
     if plan.queued_before > 0 {
         let others = counted(plan.queued_before, "queued job");
-        lines.push(format!("  the run also submits {others} of the ledger, at a price not counted\n"));
+        lines.push(format!(
+            "  the run also submits {others} of the ledger, at a price not counted\n"
+        ));
     }
     if let Some(copies) = plan.copies {
         lines.push(format!("  {}\n", one_line(&copies.to_string())));
