@@ -24,7 +24,7 @@
 // The names that the pages link to.
 #[cfg(doc)]
 use crate::{
-    Client, ClientBuilder, Error, ErrorKind, ImageInput, Picture, Request, RetryPolicy,
+    Client, ClientBuilder, Error, ErrorKind, FileKind, ImageInput, Picture, Request, RetryPolicy,
     SubmitOptions, Task, Unfinished, Update, WaitOptions,
     journal::{self, Directory, Key},
     middleware::Middleware,
