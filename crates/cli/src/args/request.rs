@@ -34,8 +34,8 @@ pub fn from_flags(
         if field.name == SEED && has_seeds(matches) {
             continue;
         }
-        if let Some(values) = given(matches, field.name) {
-            request = with_values(request, field, &values, inputs)?;
+        if let Some(value) = given(matches, field.name) {
+            request = with_value(request, field, value, inputs)?;
         }
     }
     request = with_size(request, matches)?;
@@ -75,24 +75,22 @@ pub fn with_defaults(
     })
 }
 
-/// The values of a field's flag, if it is given.
-pub fn given<'a>(matches: &'a ArgMatches, field: &str) -> Option<Vec<&'a OsStr>> {
-    Some(matches.try_get_raw(&field_id(field)).ok()??.collect())
+/// The value of a field's flag, if it is given.
+pub fn given<'a>(matches: &'a ArgMatches, field: &str) -> Option<&'a OsStr> {
+    matches.try_get_raw(&field_id(field)).ok()??.next()
 }
 
-/// Sets a field to the value of its flag. Only the first value counts.
-fn with_values(
+/// Sets a field to the value of its flag.
+fn with_value(
     request: Request,
     field: &'static Field,
-    given: &[&OsStr],
+    value: &OsStr,
     inputs: &mut Inputs<'_>,
 ) -> Result<Request, Failure> {
     let name = field.name;
-    let is_image = |kind: &FieldKind| matches!(kind, FieldKind::Image { .. });
-    Ok(match (&field.kind, given) {
-        (kind, [image, ..]) if is_image(kind) => request.image(name, inputs.image(image)?),
-        (kind, [text, ..]) => request.field(name, kind.value_of(text_of(name, text)?)),
-        (_, []) => request,
+    Ok(match &field.kind {
+        FieldKind::Image { .. } => request.image(name, inputs.image(value)?),
+        kind => request.field(name, kind.value_of(text_of(name, value)?)),
     })
 }
 

@@ -207,12 +207,9 @@ impl JobOptions {
             }
         }
         for field in model.fields.iter().filter(|field| !ELSEWHERE.contains(&field.name)) {
-            let Some(values) = given(matches, field.name) else { continue };
-            // A ledger stores paths as text, so a path that is not valid Unicode is an error.
-            let texts = values.into_iter().map(|value| text_of(field.name, value));
-            let texts = texts.collect::<Result<Vec<_>, _>>()?;
-            if let [first, ..] = &texts[..] {
-                set(field.name, text(first));
+            if let Some(value) = given(matches, field.name) {
+                // A ledger stores paths as text, so a path that is not valid Unicode is an error.
+                set(field.name, text(text_of(field.name, value)?));
             }
         }
         for (name, side) in SIDES.into_iter().zip(self.size.into_iter().flatten()) {
