@@ -110,6 +110,9 @@ pub fn config(sizes: Sizes, faults: Vec<String>) -> Config {
     let timeout = Duration::from_secs(2);
     Config {
         ready_after: Duration::from_millis(50),
+        // Many jobs take longer than ten minutes, and a webhook that a killed worker acknowledged
+        // is passed on only at the end.
+        delivery_lifetime: Duration::from_secs(3600),
         webhooks: WebhookSettings { retry_after, timeout, ..WebhookSettings::default() },
         faults,
         seed: Some(sizes.seed.into()),
