@@ -5,13 +5,13 @@
 //! repeats webhooks. Wall clocks differ by up to five minutes.
 //!
 //! `cargo xtask kill-test` runs these tests with more jobs and kills. With the seed
-//! 5521226598074516007, each job was charged once. Failed jobs had lost both response and webhook:
+//! 12864869723095454085, each job was charged once. Failed jobs had lost both response and webhook:
 //!
 //! | scenario | jobs | kills | saved | found by webhooks | resolved | failed | time |
 //! |---|---|---|---|---|---|---|---|
-//! | one worker, SQLite | 1,000 | 47 | 974 | 369 | 94 | 26 | 41 s |
-//! | one worker, PostgreSQL | 1,000 | 48 | 972 | 352 | 81 | 28 | 82 s |
-//! | four processes, PostgreSQL | 10,000 | 205 and 20 of the server | 9,989 | 228 | 526 | 11 | 549 s |
+//! | one worker, SQLite | 1,200 | 70 | 1,170 | 411 | 123 | 30 | 171 s |
+//! | one worker, PostgreSQL | 1,200 | 72 | 1,172 | 367 | 84 | 28 | 140 s |
+//! | four processes, PostgreSQL | 12,000 | 300 and 20 of the server | 11,978 | 456 | 651 | 22 | 1,077 s, beside a build |
 
 mod child;
 mod end;
