@@ -121,7 +121,9 @@ CREATE TABLE submissions (
     -- When the ledger recorded the task.
     accepted_at INTEGER,
     -- Until then, the worker that lost its lease may still send the request.
-    hold_until INTEGER
+    hold_until INTEGER,
+    -- The process that sent a submission without a job.
+    owner INTEGER
 ) STRICT;
 
 CREATE INDEX submissions_by_task ON submissions (task_id);

@@ -179,7 +179,9 @@ impl Ledger {
     /// process notices the changes within a second.
     ///
     /// If no other process has opened the ledger, this is the same as [`open`](Self::open).
-    /// Otherwise, a batch cannot run on the returned ledger.
+    /// Otherwise, a batch cannot run on the returned ledger, and if a client has the ledger as its
+    /// journal, [`Client::resume`](imagekiln::Client::resume) of the other process returns the
+    /// submissions of this one, too.
     ///
     /// # Errors
     ///

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use axum::{
-    body::{Body, Bytes},
+    body::Body,
     http::{HeaderMap, StatusCode, header},
     response::Response,
 };
@@ -75,8 +75,8 @@ pub struct RequestRecord {
     request: Option<Box<str>>,
     /// The body of the response, if it is JSON or text of at most 8 KiB, and was not sent slowly or
     /// in part. Delivery URLs are without their signatures.
-    #[serde(serialize_with = "as_sent")]
-    response: Option<Bytes>,
+    #[serde(serialize_with = "as_json")]
+    response: Option<Box<str>>,
 }
 
 /// A violation of the contract by a request.
@@ -124,7 +124,7 @@ impl RequestRecord {
 
     /// The body of the response, if it was kept: see the field `response` of `/api/requests`.
     pub fn response(&self) -> Option<Value> {
-        self.response.as_deref().map(without_signatures)
+        serde_json::from_str(self.response.as_deref()?).ok()
     }
 
     pub(crate) fn set_project(&mut self, project: &ProjectRef) {
@@ -163,7 +163,7 @@ impl RequestRecord {
         // Its whole body is in memory already.
         let (head, body) = response.into_parts();
         let body = body.collect().await.unwrap_or_default().to_bytes();
-        self.response = Some(body.clone());
+        self.response = Some(without_signatures(&body).into());
         Response::from_parts(head, Body::from(body))
     }
 
@@ -211,17 +211,14 @@ fn as_json<S: Serializer>(json: &Option<Box<str>>, serializer: S) -> Result<S::O
     json.serialize(serializer)
 }
 
-fn as_sent<S: Serializer>(response: &Option<Bytes>, serializer: S) -> Result<S::Ok, S::Error> {
-    response.as_deref().map(without_signatures).serialize(serializer)
-}
-
-/// A response that is JSON, or else its text.
-fn without_signatures(response: &[u8]) -> Value {
+/// Returns a response as JSON, which is a text if the response is not JSON. Nothing of the record,
+/// such as its `Debug`, shows the signature of a delivery URL.
+fn without_signatures(response: &[u8]) -> String {
     let text = || Value::from(String::from_utf8_lossy(response));
     let mut shown = serde_json::from_slice(response).unwrap_or_else(|_| text());
     texts::replace(&mut shown, &|text| {
         let (url, _) = text.split_once("signature=")?;
         Some(format!("{url}signature=[redacted]").into())
     });
-    shown
+    shown.to_string()
 }

@@ -221,7 +221,7 @@ mod tests {
         let job: i64 = database.value(add, [name.into()]).unwrap();
         let intent = json!({"id": name, "operation": "gen-2-pro", "at": 1_795_673_076});
         let intent: Intent = serde_json::from_value(intent).unwrap();
-        let submission = SubmissionRow::insert(database, &intent, Some(job), None).unwrap();
+        let submission = SubmissionRow::insert(database, &intent, Some(job), None, None).unwrap();
         let submit = "UPDATE jobs SET submission = $1, state = 'unknown' WHERE id = $2";
         database.execute(submit, [submission.id.into(), job.into()]).unwrap();
     }

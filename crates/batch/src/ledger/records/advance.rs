@@ -224,7 +224,7 @@ mod tests {
             "INSERT INTO workers (name, started_at, lease_until) VALUES ('', 0, 0) RETURNING id";
         let worker: i64 = database.value(add, []).unwrap();
         let (intent, find) = (intent(), "j.name = $1");
-        let mut one = SubmissionRow::insert(database, &intent, Some(job), None).unwrap();
+        let mut one = SubmissionRow::insert(database, &intent, Some(job), None, None).unwrap();
         let submit = "UPDATE jobs SET state = 'submitting', submission = $1, worker = $2";
         database.execute(submit, [one.id.into(), worker.into()]).unwrap();
         assert!(one.try_advance(database, &accepted()).unwrap());

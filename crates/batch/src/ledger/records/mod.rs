@@ -67,11 +67,12 @@ impl SubmissionRow {
         intent: &Intent,
         job: Option<i64>,
         ticket: Option<&Ticket>,
+        owner: Option<i64>,
     ) -> Result<Self, Error> {
         let insert =
             "INSERT INTO submissions (intent_id, operation, group_name, job, token, worker,
-                record, key_name, state, sent_at, pixels)
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'open', $9, $10) RETURNING id";
+                record, key_name, state, sent_at, pixels, owner)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'open', $9, $10, $11) RETURNING id";
         let record = Record::new(intent.clone());
         let stored = text(&record, job)?;
         let values = [
@@ -85,6 +86,7 @@ impl SubmissionRow {
             key_name(intent, job.is_some()).map(str::to_owned).into(),
             database.now().into(),
             pixels_of_intent(intent).cast_signed().into(),
+            owner.into(),
         ];
         let id = database.value(insert, values)?;
         Ok(Self { id, job, hold_until: None, record, stored })

@@ -263,7 +263,7 @@ fn restore(
         if let Some(mut earlier) = SubmissionRow::find_one(database, "s.id = $1", earlier)? {
             earlier.advance(database, &Step::NotBilled)?;
         }
-        let mut submission = SubmissionRow::insert(database, intent, job, None)?;
+        let mut submission = SubmissionRow::insert(database, intent, job, None, None)?;
         take_up(database, &mut submission, record.task())?;
         if job.is_none() {
             submission.advance(database, &Step::Settled)?;

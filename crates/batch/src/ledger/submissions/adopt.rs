@@ -107,7 +107,7 @@ fn adopt(
             let intent: Intent = built(json!({
                 "id": id, "operation": operation, "at": at, "label": name, "group": group
             }))?;
-            SubmissionRow::insert(database, &intent, Some(job), None)?
+            SubmissionRow::insert(database, &intent, Some(job), None, None)?
         }
     };
     // Its polling URL is not known.

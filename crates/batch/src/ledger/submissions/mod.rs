@@ -190,7 +190,11 @@ fn intend(
     let subject = Subject { operation: intent.operation(), group: intent.group() };
     let ticket = Ticket::of(intent);
     // If this transaction runs again after its commit, the intent is already recorded.
-    if let Some(row) = SubmissionRow::find_one(database, "s.intent_id = $1", intent.id())? {
+    let known = SubmissionRow::find_one(database, "s.intent_id = $1", intent.id())?;
+    if ticket.is_none() {
+        owners::show_running(database, owner)?;
+    }
+    if let Some(row) = known {
         return Ok(Ok((row.id, outage::is_probe(database, intent)?)));
     }
     let (stored, pixels) =
@@ -205,8 +209,7 @@ fn intend(
     stored.count_for_rates(database)?;
     keys::check(database, intent, ticket.as_ref())?;
     let Some(ticket) = ticket else {
-        let submission = SubmissionRow::insert(database, intent, None, None)?;
-        owners::own(database, submission.id, owner)?;
+        let submission = SubmissionRow::insert(database, intent, None, None, Some(owner))?;
         return Ok(Ok((submission.id, is_probe)));
     };
     // A person may have removed or cancelled the job since the worker claimed it.
@@ -217,7 +220,8 @@ fn intend(
     if !database.finds(&is_ready, [ticket.job.into(), ticket.worker.into()])? {
         return Err(why_not(database, ticket.worker)?);
     }
-    let submission = SubmissionRow::insert(database, intent, Some(ticket.job), Some(&ticket))?;
+    let submission =
+        SubmissionRow::insert(database, intent, Some(ticket.job), Some(&ticket), None)?;
     let submit = "UPDATE jobs SET state = 'submitting', submission = $1, reason = NULL,
         changed_at = $2 WHERE id = $3";
     let values = [submission.id.into(), database.now().into(), ticket.job.into()];

@@ -5,13 +5,14 @@
 //! repeats webhooks. Wall clocks differ by up to five minutes.
 //!
 //! `cargo xtask kill-test` runs these tests with more jobs and kills. With the seed
-//! 12864869723095454085, each job was charged once. Failed jobs had lost both response and webhook:
+//! 12864869723095454085, each job was charged once, and failed jobs had lost both response and
+//! webhook. The fleet ran beside a build:
 //!
 //! | scenario | jobs | kills | saved | found by webhooks | resolved | failed | time |
 //! |---|---|---|---|---|---|---|---|
 //! | one worker, SQLite | 1,200 | 70 | 1,170 | 411 | 123 | 30 | 171 s |
 //! | one worker, PostgreSQL | 1,200 | 72 | 1,172 | 367 | 84 | 28 | 140 s |
-//! | four processes, PostgreSQL | 12,000 | 300 and 20 of the server | 11,978 | 456 | 651 | 22 | 1,077 s, beside a build |
+//! | four processes, PostgreSQL | 12,000 | 300 and 20 of the server | 11,978 | 456 | 651 | 22 | 1,077 s |
 
 mod child;
 mod end;
