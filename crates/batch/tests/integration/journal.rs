@@ -66,7 +66,7 @@ async fn submissions_of_a_process_that_runs_are_not_resumed_by_others(backend: B
     let [Unfinished::Task(own, _)] = &client(&second).resume().await.unwrap()[..] else { panic!() };
     assert_eq!(own.id(), of_second.id());
     first.close().await;
-    drop(second);
+    second.close().await;
     let rest = client(&fixture.ledger().await).resume().await.unwrap();
     let [Unfinished::Task(found, _), Unfinished::Unknown(_), Unfinished::Task(..)] = &rest[..]
     else {

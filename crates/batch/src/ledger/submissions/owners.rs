@@ -39,7 +39,6 @@ pub(super) fn show_running(database: &mut Database, owner: i64) -> Result<(), Er
 impl Ledger {
     /// Returns the open records of submissions without a job, except those of other processes that
     /// still run.
-    #[expect(clippy::disallowed_methods, reason = "the pauses are real even if a test's are not")]
     pub(super) async fn unowned_records(&self) -> Result<Vec<Record>, Error> {
         for _ in 1..ATTEMPTS {
             if let (records, false) = self.records_and_owners().await? {
