@@ -3,7 +3,6 @@
 use image::{
     DynamicImage, ImageEncoder, ImageError, ImageFormat, RgbaImage,
     codecs::{jpeg::JpegEncoder, png::PngEncoder, webp::WebPEncoder},
-    error::{UnsupportedError, UnsupportedErrorKind},
 };
 
 use super::{
@@ -44,13 +43,14 @@ fn created(picture: &Picture) -> RgbaImage {
     let (prompts, references): (Vec<_>, Vec<_>) =
         picture.inputs.iter().partition(|input| input.place == "image_prompt");
     let prompt = prompts.first().and_then(|prompt| prompt.decode());
-    let mut canvas = match (prompt, references.as_slice()) {
+    let only = match references.as_slice() {
+        [only] => only.decode(),
+        _ => None,
+    };
+    let mut canvas = match (prompt, only) {
         (Some(prompt), _) => edit::remixed(picture, &prompt),
-        (None, [only]) => match only.decode() {
-            Some(reference) => edit::restyled(picture, &reference),
-            None => with_cards(picture, &references),
-        },
-        (None, _) => with_cards(picture, &references),
+        (None, Some(reference)) => edit::restyled(picture, &reference),
+        (None, None) => with_cards(picture, &references),
     };
     caption::paint(&mut canvas, picture);
     canvas.into_image()
@@ -80,22 +80,15 @@ fn encode(pixels: RgbaImage, format: ImageFormat) -> Result<Vec<u8>, ImageError>
     }
     let mut bytes = Vec::new();
     match format {
-        ImageFormat::Jpeg => write(&pixels, JpegEncoder::new(&mut bytes), format),
-        ImageFormat::WebP => write(&pixels, WebPEncoder::new_lossless(&mut bytes), format),
-        _ => write(&pixels, PngEncoder::new(&mut bytes), format),
+        ImageFormat::Jpeg => write(&pixels, JpegEncoder::new(&mut bytes)),
+        ImageFormat::WebP => write(&pixels, WebPEncoder::new_lossless(&mut bytes)),
+        _ => write(&pixels, PngEncoder::new(&mut bytes)),
     }?;
     Ok(bytes)
 }
 
-fn write(
-    pixels: &DynamicImage,
-    mut encoder: impl ImageEncoder,
-    format: ImageFormat,
-) -> Result<(), ImageError> {
-    encoder.set_exif_metadata(exif()).map_err(|error: UnsupportedError| {
-        let kind = UnsupportedErrorKind::GenericFeature(error.to_string());
-        ImageError::Unsupported(UnsupportedError::from_format_and_kind(format.into(), kind))
-    })?;
+fn write(pixels: &DynamicImage, mut encoder: impl ImageEncoder) -> Result<(), ImageError> {
+    encoder.set_exif_metadata(exif()).map_err(ImageError::Unsupported)?;
     pixels.write_with_encoder(encoder)
 }
 
