@@ -63,21 +63,16 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn top(&mut self, element: &Element<'a>) {
-        let mut children = Element::all(element.content);
+        let unsigned = |field: Element<'_>| field.unsigned();
         match element.id {
-            INFO => {
-                let scale = children.find(|child| child.id == TIMESTAMP_SCALE);
-                self.scale = scale.map_or(DEFAULT_SCALE, |scale| scale.unsigned());
-            }
+            INFO => self.scale = element.child(TIMESTAMP_SCALE).map_or(DEFAULT_SCALE, unsigned),
             TRACKS => {
-                let of_vp8 = |entry: Element<'_>| {
-                    let mut fields = Element::all(entry.content);
-                    let is_vp8 =
-                        fields.any(|field| field.id == CODEC_ID && field.content == b"V_VP8");
-                    let number = Element::all(entry.content).find(|field| field.id == TRACK_NUMBER);
-                    number.filter(|_| is_vp8).map(|number| number.unsigned())
-                };
-                self.track = children.filter(|child| child.id == TRACK_ENTRY).find_map(of_vp8);
+                let mut entries =
+                    Element::all(element.content).filter(|child| child.id == TRACK_ENTRY);
+                self.track = entries.find_map(|entry| {
+                    entry.child(CODEC_ID).filter(|codec| codec.content == b"V_VP8")?;
+                    entry.child(TRACK_NUMBER).map(unsigned)
+                });
             }
             CLUSTER => self.cluster(element.content),
             _ => {}
@@ -91,9 +86,8 @@ impl<'a> Reader<'a> {
                 TIMESTAMP => start = i64::try_from(child.unsigned()).unwrap_or(i64::MAX),
                 SIMPLE_BLOCK => self.block(start, child.content, 0),
                 BLOCK_GROUP => {
-                    let field = |id| Element::all(child.content).find(|field| field.id == id);
-                    let shown = field(BLOCK_DURATION).map_or(0, |shown| shown.unsigned());
-                    if let Some(block) = field(BLOCK) {
+                    let shown = child.child(BLOCK_DURATION).map_or(0, |shown| shown.unsigned());
+                    if let Some(block) = child.child(BLOCK) {
                         self.block(start, block.content, shown);
                     }
                 }
@@ -139,6 +133,10 @@ impl<'a> Element<'a> {
         let size = usize::try_from(size).unwrap_or(usize::MAX).min(rest.len());
         let (content, rest) = rest.split_at(size);
         Some((Self { id: Id::try_from(id).ok()?, content }, rest))
+    }
+
+    fn child(&self, id: Id) -> Option<Self> {
+        Self::all(self.content).find(|child| child.id == id)
     }
 
     fn unsigned(&self) -> u64 {

@@ -61,7 +61,7 @@ fn ebml_head() -> Vec<u8> {
         unsigned(EBML_READ_VERSION, 1),
         unsigned(EBML_MAX_ID_LENGTH, 4),
         unsigned(EBML_MAX_SIZE_LENGTH, 8),
-        text(DOC_TYPE, "webm"),
+        element(DOC_TYPE, "webm"),
         unsigned(DOC_TYPE_VERSION, 4),
         unsigned(DOC_TYPE_READ_VERSION, 2),
     ];
@@ -72,9 +72,9 @@ fn ebml_head() -> Vec<u8> {
 fn info(end: Milliseconds) -> Vec<u8> {
     let info = [
         unsigned(TIMESTAMP_SCALE, 1_000_000),
-        float(DURATION, end.into()),
-        text(MUXING_APP, APP),
-        text(WRITING_APP, APP),
+        element(DURATION, f64::from(end).to_be_bytes()),
+        element(MUXING_APP, APP),
+        element(WRITING_APP, APP),
     ];
     master(INFO, &info)
 }
@@ -86,7 +86,7 @@ fn tracks((width, height): (u32, u32)) -> Vec<u8> {
         unsigned(TRACK_UID, PICTURES.into()),
         unsigned(TRACK_TYPE, 1),
         unsigned(FLAG_LACING, 0),
-        text(CODEC_ID, "V_VP8"),
+        element(CODEC_ID, "V_VP8"),
         master(VIDEO, &size),
     ];
     master(TRACKS, &[master(TRACK_ENTRY, &pictures)])
@@ -96,19 +96,20 @@ fn tracks((width, height): (u32, u32)) -> Vec<u8> {
 fn cluster((start, end): (Milliseconds, Milliseconds), frame: &[u8]) -> Vec<u8> {
     // The number of the track, the time within the cluster, and no flags.
     let block = [&[0x80 | PICTURES, 0, 0, 0], frame].concat();
-    let group = [element(BLOCK, &block), unsigned(BLOCK_DURATION, (end - start).into())];
+    let group = [element(BLOCK, block), unsigned(BLOCK_DURATION, (end - start).into())];
     master(CLUSTER, &[unsigned(TIMESTAMP, start.into()), master(BLOCK_GROUP, &group)])
 }
 
 /// The id of an element, as in the file.
 pub(super) type Id = u32;
 
-/// An element with binary content. The size always takes eight bytes, so that the length of an
-/// element is known before it is written.
-pub(super) fn element(id: Id, content: &[u8]) -> Vec<u8> {
-    let id = id.to_be_bytes();
+/// An element. The size always takes eight bytes, so that the length of an element is known before
+/// it is written.
+fn element(id: Id, content: impl AsRef<[u8]>) -> Vec<u8> {
+    let content = content.as_ref();
     let size = (content.len() as u64 | 1 << 56).to_be_bytes();
-    id.into_iter()
+    id.to_be_bytes()
+        .into_iter()
         .skip_while(|byte| *byte == 0)
         .chain(size)
         .chain(content.iter().copied())
@@ -116,19 +117,11 @@ pub(super) fn element(id: Id, content: &[u8]) -> Vec<u8> {
 }
 
 /// An element with child elements.
-pub(super) fn master(id: Id, children: &[Vec<u8>]) -> Vec<u8> {
-    element(id, &children.concat())
+fn master(id: Id, children: &[Vec<u8>]) -> Vec<u8> {
+    element(id, children.concat())
 }
 
 /// An unsigned integer, in eight bytes.
-pub(super) fn unsigned(id: Id, number: u64) -> Vec<u8> {
-    element(id, &number.to_be_bytes())
-}
-
-pub(super) fn float(id: Id, number: f64) -> Vec<u8> {
-    element(id, &number.to_be_bytes())
-}
-
-pub(super) fn text(id: Id, text: &str) -> Vec<u8> {
-    element(id, text.as_bytes())
+fn unsigned(id: Id, number: u64) -> Vec<u8> {
+    element(id, number.to_be_bytes())
 }
