@@ -39,6 +39,12 @@ pub(super) struct Area {
 }
 
 impl Area {
+    /// Its width and height, unless it is empty.
+    pub(super) fn size(self) -> Option<(u32, u32)> {
+        let size = (u32::try_from(self.width).ok()?, u32::try_from(self.height).ok()?);
+        (size.0 > 0 && size.1 > 0).then_some(size)
+    }
+
     /// The area without a frame this wide.
     pub(super) fn inset(self, by: i64) -> Self {
         let Self { x, y, width, height } = self;
@@ -54,8 +60,8 @@ pub(super) struct Canvas {
 }
 
 impl Canvas {
-    pub(super) fn new(width: u32, height: u32) -> Self {
-        let (width, height) = (width as usize, height as usize);
+    pub(super) fn new(size: (u32, u32)) -> Self {
+        let (width, height) = (size.0 as usize, size.1 as usize);
         Self { width, height, pixels: vec![[0.0; 3]; width * height] }
     }
 

@@ -65,7 +65,14 @@ fn card(canvas: &mut Canvas, input: &Input, area: Area) {
     let inner = area.inset(frame);
     let inner = Area { height: inner.height - foot, ..inner };
     match &input.image {
-        Image::Inline(_) => thumbnail(canvas, input, inner),
+        Image::Inline(_) => {
+            if let (Some(size), Some(image)) = (inner.size(), input.decode()) {
+                let small = Canvas::of(&fit::contain(&image, size));
+                let x = inner.x + (inner.width - small.width as i64) / 2;
+                let y = inner.y + (inner.height - small.height as i64) / 2;
+                canvas.lay(&small, x, y);
+            }
+        }
         Image::Elsewhere(host) => placeholder(canvas, host, inner),
     }
     if label > 0.0 {
@@ -74,19 +81,6 @@ fn card(canvas: &mut Canvas, input: &Input, area: Area) {
         let baseline = (area.y + side - frame) as f32 - label * 0.25;
         canvas.write(&PLAIN, &text, label, (x.round(), baseline.round()), rgb(0x3a3a44));
     }
-}
-
-fn thumbnail(canvas: &mut Canvas, input: &Input, area: Area) {
-    let (Ok(width @ 1..), Ok(height @ 1..)) =
-        (u32::try_from(area.width), u32::try_from(area.height))
-    else {
-        return;
-    };
-    let Some(image) = input.decode() else { return };
-    let small = Canvas::of(&fit::contain(&image, width, height));
-    let x = area.x + (area.width - small.width as i64) / 2;
-    let y = area.y + (area.height - small.height as i64) / 2;
-    canvas.lay(&small, x, y);
 }
 
 fn placeholder(canvas: &mut Canvas, host: &str, area: Area) {

@@ -6,7 +6,7 @@ use std::ops::Range;
 use image::{DynamicImage, GrayImage, Luma, RgbaImage, imageops};
 
 use super::{
-    canvas::{Area, Canvas, Colour, WHITE, luma, mix, rgb},
+    canvas::{Area, Canvas, WHITE, luma, mix, rgb},
     caption, fit,
     noise::{Draw, smooth},
     painting,
@@ -25,11 +25,16 @@ const GROUND_SIDE: u32 = 6;
 pub(super) fn restyled(picture: &Picture, reference: &RgbaImage) -> Canvas {
     let mut canvas = whole_on_itself(reference, picture.size);
     let mut draw = Draw::new(&picture.key());
-    let palette = &PALETTES[draw.next() as usize % PALETTES.len()];
+    let palette = draw.pick(&PALETTES);
     let share = draw.between(RESTYLED.0, RESTYLED.1);
     let (width, height) = (canvas.width as f32, canvas.height as f32);
     canvas.change(|x, y, colour| {
-        let toned = tone(luma(colour), [palette.near, palette.far, palette.light]);
+        let bright = luma(colour) * 2.0;
+        let toned = if bright < 1.0 {
+            mix(palette.near, palette.far, bright)
+        } else {
+            mix(palette.far, palette.light, bright - 1.0)
+        };
         let (across, down) = (x as f32 / width - 0.5, y as f32 / height - 0.5);
         let shade = 1.0 - 0.5 * (across * across + down * down);
         mix(colour, toned, share).map(|part| part * shade)
@@ -38,25 +43,16 @@ pub(super) fn restyled(picture: &Picture, reference: &RgbaImage) -> Canvas {
     canvas
 }
 
-/// A tone from dark over middle to light.
-fn tone(brightness: f32, [dark, middle, light]: [Colour; 3]) -> Colour {
-    if brightness < 0.5 {
-        mix(dark, middle, brightness * 2.0)
-    } else {
-        mix(middle, light, brightness * 2.0 - 1.0)
-    }
-}
-
 /// The complete image in the centre, on an enlarged and blurred copy of itself.
-fn whole_on_itself(image: &RgbaImage, (width, height): (u32, u32)) -> Canvas {
-    let whole = fit::contain(image, width, height);
-    if whole.dimensions() == (width, height) {
+fn whole_on_itself(image: &RgbaImage, size: (u32, u32)) -> Canvas {
+    let whole = fit::contain(image, size);
+    if whole.dimensions() == size {
         return Canvas::of(&whole);
     }
-    let blurred = fit::cover(image, GROUND_SIDE, GROUND_SIDE);
-    let mut canvas = Canvas::of(&fit::cover(&blurred, width, height));
+    let blurred = fit::cover(image, (GROUND_SIDE, GROUND_SIDE));
+    let mut canvas = Canvas::of(&fit::cover(&blurred, size));
     canvas.change(|_, _, colour| mix(colour, rgb(0x202024), 0.4));
-    let at = ((width - whole.width()) / 2, (height - whole.height()) / 2);
+    let at = ((size.0 - whole.width()) / 2, (size.1 - whole.height()) / 2);
     canvas.lay(&Canvas::of(&whole), i64::from(at.0), i64::from(at.1));
     canvas
 }
@@ -64,12 +60,9 @@ fn whole_on_itself(image: &RgbaImage, (width, height): (u32, u32)) -> Canvas {
 /// A blend from the painting at strength 0 to the image prompt at strength 1.
 pub(super) fn remixed(picture: &Picture, image_prompt: &RgbaImage) -> Canvas {
     let mut canvas = painting::of(picture);
-    let (width, height) = picture.size;
-    let prompt = Canvas::of(&fit::cover(image_prompt, width, height));
+    let prompt = Canvas::of(&fit::cover(image_prompt, picture.size));
     let strength = picture.settings.image_prompt_strength;
-    canvas.change(|x, y, painted| {
-        mix(painted, prompt.row(y).get(x).copied().unwrap_or(painted), strength)
-    });
+    canvas.change(|x, y, painted| mix(painted, prompt.row(y)[x], strength));
     canvas
 }
 
@@ -79,22 +72,20 @@ pub(super) fn controlled(picture: &Picture) -> Option<RgbaImage> {
     let control = picture.reference()?;
     let (width, height) = picture.size;
     // Scaling down and up again smooths the image, so that noise makes no edges.
-    let small = fit::cover(&control, width.div_ceil(2), height.div_ceil(2));
-    let control = Canvas::of(&fit::cover(&small, width, height));
+    let small = fit::cover(&control, (width.div_ceil(2), height.div_ceil(2)));
+    let control = Canvas::of(&fit::cover(&small, picture.size));
     let mut canvas = painting::of(picture);
     canvas.change(|x, y, painted| {
-        let at = |x: usize, y: usize| control.row(y).get(x).map_or(0.0, |colour| luma(*colour));
+        let at = |x: usize, y: usize| luma(control.row(y)[x]);
         let near = match picture.kind {
             OperationKind::Canny => {
-                let (right, below) =
-                    ((x + 1).min(control.width - 1), (y + 1).min(control.height - 1));
-                let (left, above) = (x.saturating_sub(1), y.saturating_sub(1));
-                let (across, down) = (at(right, y) - at(left, y), at(x, below) - at(x, above));
+                let across = at((x + 1).min(control.width - 1), y) - at(x.saturating_sub(1), y);
+                let down = at(x, (y + 1).min(control.height - 1)) - at(x, y.saturating_sub(1));
                 ((across * across + down * down).sqrt() * 6.0).min(1.0)
             }
             _ => 0.7 * at(x, y) + 0.3 * y as f32 / control.height as f32,
         };
-        let light = mix(painted, [1.0; 3], 0.75);
+        let light = mix(painted, WHITE, 0.75);
         mix(painted.map(|part| part * 0.15), light, near)
     });
     caption::paint(&mut canvas, picture);
@@ -125,7 +116,7 @@ pub(super) fn deblurred(picture: &Picture) -> Option<RgbaImage> {
 fn sharpened(mut image: RgbaImage, radius: u32, amount: f32) -> RgbaImage {
     let (width, height) = image.dimensions();
     // Blurring a smaller image is faster and looks the same.
-    let small = fit::cover(&image, width.div_ceil(radius), height.div_ceil(radius));
+    let small = fit::cover(&image, (width.div_ceil(radius), height.div_ceil(radius)));
     let small = DynamicImage::from(small).fast_blur(1.0).into_rgb8();
     let blurred = Canvas::of(&DynamicImage::from(small).into_rgba8());
     for (x, y, pixel) in image.enumerate_pixels_mut() {
@@ -161,8 +152,7 @@ fn around(picture: &Picture, image: &RgbaImage, at: (i64, i64)) -> RgbaImage {
         width: i64::from(image.width()),
         height: i64::from(image.height()),
     };
-    let whole = Canvas::new(picture.size.0, picture.size.1).area();
-    let mut canvas = painting::within(picture, whole);
+    let mut canvas = painting::within(picture, Canvas::new(picture.size).area());
     continue_outwards(&mut canvas, image, placed);
     // A thin line around the image, which covers the rest of the rectangle.
     canvas.blend_rectangle(placed.inset(-1), WHITE, 0.5);
@@ -172,12 +162,9 @@ fn around(picture: &Picture, image: &RgbaImage, at: (i64, i64)) -> RgbaImage {
 }
 
 fn continue_outwards(canvas: &mut Canvas, image: &RgbaImage, placed: Area) {
-    let small = fit::contain(
-        image,
-        image.width().div_ceil(SOFTNESS).max(2),
-        image.height().div_ceil(SOFTNESS).max(2),
-    );
-    let small = Canvas::of(&small);
+    let softened = |length: u32| length.div_ceil(SOFTNESS).max(2);
+    let small = (softened(image.width()), softened(image.height()));
+    let small = Canvas::of(&fit::contain(image, small));
     let reach = (placed.width.min(placed.height) as f32 * 0.6).max(1.0);
     canvas.change(|x, y, painted| {
         let (x, y) = (x as i64 - placed.x, y as i64 - placed.y);
@@ -223,7 +210,14 @@ pub(super) fn fill(picture: &Picture) -> Option<RgbaImage> {
         return Some(image);
     }
     let painting = painting::within(picture, bounds(&mask));
-    lay(&mut image, &painting.into_image(), &mask);
+    let painted = painting.into_image();
+    for ((pixel, new), covered) in image.pixels_mut().zip(painted.pixels()).zip(mask.pixels()) {
+        let covered = u32::from(covered.0[0]);
+        for (part, new) in pixel.0.iter_mut().zip(new.0) {
+            let sum = u32::from(*part) * (255 - covered) + u32::from(new) * covered;
+            *part = ((sum + 127) / 255) as u8;
+        }
+    }
     Some(image)
 }
 
@@ -233,17 +227,6 @@ pub(super) fn erase(picture: &Picture) -> Option<RgbaImage> {
     let mask = picture.mask().filter(|mask| mask.dimensions() == image.dimensions())?;
     let mask = dilated(&mask, picture.settings.dilation);
     Some(fill_holes(&image, &mask))
-}
-
-/// Blends `new` over `image` according to the mask.
-fn lay(image: &mut RgbaImage, new: &RgbaImage, mask: &GrayImage) {
-    for ((pixel, new), covered) in image.pixels_mut().zip(new.pixels()).zip(mask.pixels()) {
-        let covered = u32::from(covered.0[0]);
-        for (part, new) in pixel.0.iter_mut().zip(new.0) {
-            let sum = u32::from(*part) * (255 - covered) + u32::from(new) * covered;
-            *part = ((sum + 127) / 255) as u8;
-        }
-    }
 }
 
 /// The colour of an area without any surroundings.

@@ -49,14 +49,13 @@ fn footage(picture: &Picture) -> Footage {
 
 /// The images of the request that have a time.
 fn shots(picture: &Picture) -> Vec<Shot> {
-    let (width, height) = picture.size;
     let timed = picture.inputs.iter().zip(&picture.moments);
     let shots = timed.filter_map(|(input, at)| {
         let image = input.decode()?;
         let shown = if input.place.starts_with(CLIP) {
             edit::restyled(picture, &image)
         } else {
-            Canvas::of(&fit::cover(&image, width, height))
+            Canvas::of(&fit::cover(&image, picture.size))
         };
         Some((((*at)? * 1000.0).round() as Milliseconds, shown.into_image()))
     });

@@ -12,7 +12,7 @@ use super::{
 
 /// The painting, with room for a caption.
 pub(super) fn of(picture: &Picture) -> Canvas {
-    let mut canvas = Canvas::new(picture.size.0, picture.size.1);
+    let mut canvas = Canvas::new(picture.size);
     let floor = caption::floor(&canvas);
     paint(&mut canvas, picture, floor);
     canvas
@@ -20,8 +20,8 @@ pub(super) fn of(picture: &Picture) -> Canvas {
 
 /// A painting that shows everything in a part of the picture. The rest is black.
 pub(super) fn within(picture: &Picture, area: Area) -> Canvas {
-    let mut canvas = Canvas::new(picture.size.0, picture.size.1);
-    let mut part = Canvas::new(area.width as u32, area.height as u32);
+    let mut canvas = Canvas::new(picture.size);
+    let mut part = Canvas::new((area.width as u32, area.height as u32));
     paint(&mut part, picture, area.height as f32);
     canvas.lay(&part, area.x, area.y);
     canvas
@@ -53,9 +53,6 @@ pub(super) fn apply_settings(canvas: &mut Canvas, settings: &Settings) {
 /// Colours the picture in two hues, dark and light, that depend on the LoRA's name.
 fn tint(canvas: &mut Canvas, finetune: &FinetuneTint) {
     let share = finetune.strength * TINT;
-    if share == 0.0 {
-        return;
-    }
     let digest: [u8; 32] = Sha256::digest(finetune.name.as_bytes()).into();
     let palette = |number: u8| &PALETTES[usize::from(number) % PALETTES.len()];
     let (first, second) = (palette(digest[0]), palette(digest[1]));

@@ -72,21 +72,17 @@ fn clause_terms(clause: &str, language: Option<Language>) -> Vec<Term> {
 
 /// The meaning of a term, and whether it is in the plural.
 fn meaning(text: &str, language: Option<Language>) -> Option<(Meaning, bool)> {
+    let is_german = language == Some(Language::German);
     let known = |singular: &str| known(singular, language);
-    if let Some(meaning) = known(text) {
-        return Some((meaning, false));
-    }
     let of_y = text.strip_suffix("ies").map(|stem| format!("{stem}y"));
     let singulars = [text.strip_suffix('s'), text.strip_suffix("es"), of_y.as_deref()];
-    let mut plural = singulars.into_iter().flatten().find_map(known);
-    if language == Some(Language::German) {
-        let mut stems = GERMAN_ENDINGS.iter().filter_map(|ending| text.strip_suffix(ending));
-        plural = plural.or_else(|| stems.find_map(known));
-    } else if plural.is_none() {
-        return None;
-    }
-    let compound = || compound(text, known).filter(|_| !text.contains(' '));
-    plural.map(|meaning| (meaning, true)).or_else(|| Some((compound()?, false)))
+    let endings = GERMAN_ENDINGS.iter().filter(|_| is_german);
+    let stems = endings.filter_map(|ending| text.strip_suffix(ending));
+    let plural = || singulars.into_iter().flatten().chain(stems).find_map(known);
+    let is_word = is_german && !text.contains(' ');
+    let compound = || is_word.then(|| compound(text, known)).flatten();
+    let singular = known(text).map(|meaning| (meaning, false));
+    singular.or_else(|| Some((plural()?, true))).or_else(|| Some((compound()?, false)))
 }
 
 fn known(word: &str, language: Option<Language>) -> Option<Meaning> {
@@ -113,12 +109,9 @@ fn is_kana(letter: char) -> bool {
     ('\u{3041}'..='\u{30ff}').contains(&letter)
 }
 
-fn is_hiragana(letter: char) -> bool {
-    ('\u{3041}'..='\u{309f}').contains(&letter)
-}
-
 /// Splits a Japanese text, which has no spaces, into known words and the rest.
 fn segments(text: &str) -> Vec<&str> {
+    let is_hiragana = |letter: char| ('\u{3041}'..='\u{309f}').contains(&letter);
     let is_han = |letter: char| ('\u{3400}'..='\u{9fff}').contains(&letter);
     if !text.chars().any(|letter| is_kana(letter) || is_han(letter)) {
         return vec![text];

@@ -135,13 +135,8 @@ impl Scene {
     fn show(&mut self, shape: &'static Shape, colour: Colour, count: usize) {
         let is_new = |subject: &Subject| !std::ptr::eq(subject.shape, shape);
         if self.subjects.len() < MAX_SUBJECTS && self.subjects.iter().all(is_new) {
-            self.subjects.push(Subject {
-                shape,
-                colour,
-                count,
-                place: Place::Ground,
-                carrier: None,
-            });
+            let (place, carrier) = (Place::Ground, None);
+            self.subjects.push(Subject { shape, colour, count, place, carrier });
         }
     }
 

@@ -168,12 +168,7 @@ impl<'a> Silhouette<'a> {
     }
 
     /// Paints the mirror image below the lower edge, fading out, on pixels that are water.
-    pub(super) fn reflect(
-        &self,
-        canvas: &mut Canvas,
-        share: f32,
-        is_water: impl Fn(i64, i64) -> bool,
-    ) {
+    pub(super) fn reflect(&self, canvas: &mut Canvas, is_water: impl Fn(i64, i64) -> bool) {
         for layer in &self.shape.drawing().layers {
             let colour = self.colour_of(layer.tone);
             self.each_pixel(layer, -1.0, |x, y, covered| {
@@ -181,7 +176,7 @@ impl<'a> Silhouette<'a> {
                 let sway = (y as f32 * 0.7).sin() * self.tall * 0.012 * (0.3 + down);
                 let x = x + sway as i64;
                 if down >= 0.0 && is_water(x, y) {
-                    canvas.blend(x, y, colour, share * (1.0 - down).max(0.0) * covered);
+                    canvas.blend(x, y, colour, 0.3 * (1.0 - down).max(0.0) * covered);
                 }
             });
         }
@@ -261,8 +256,8 @@ mod tests {
 
     #[test]
     fn a_reflection_stops_at_the_bank() {
-        let mut canvas = Canvas::new(100, 100);
-        silhouette("boat").reflect(&mut canvas, 1.0, |_, y| y < 60);
+        let mut canvas = Canvas::new((100, 100));
+        silhouette("boat").reflect(&mut canvas, |_, y| y < 60);
         let is_painted = |y: usize| canvas.row(y).iter().any(|pixel| *pixel != [0.0; 3]);
         assert!((50..60).all(is_painted) && !(60..100).any(is_painted));
     }

@@ -26,8 +26,7 @@ pub fn person(inputs: &[Input]) -> Option<&Input> {
 /// The person fills the picture, and wears the garments.
 pub(super) fn paint(picture: &Picture) -> Option<RgbaImage> {
     let person = person(&picture.inputs)?;
-    let (width, height) = picture.size;
-    let mut canvas = Canvas::of(&fit::contain(&person.decode()?, width, height));
+    let mut canvas = Canvas::of(&fit::contain(&person.decode()?, picture.size));
     let garments: Vec<_> =
         picture.inputs.iter().filter(|input| input.place != person.place).collect();
     let free = caption::above(&canvas, picture);
@@ -50,12 +49,9 @@ pub(super) fn paint(picture: &Picture) -> Option<RgbaImage> {
 /// Puts a garment on a part of the torso, as wide as that if possible. The end of a long one is
 /// cropped.
 fn wear(canvas: &mut Canvas, garment: &RgbaImage, area: Area) {
-    let (Ok(width @ 1..), Ok(height @ 1..)) =
-        (u32::try_from(area.width), u32::try_from(area.height * 7 / 5))
-    else {
-        return;
-    };
-    let garment = fit::contain(garment, width, height);
+    let longest = Area { height: area.height * 7 / 5, ..area };
+    let Some(size) = longest.size() else { return };
+    let garment = fit::contain(garment, size);
     let left = area.x + (area.width - i64::from(garment.width())) / 2;
     let middle = garment.width() as f32 / 2.0;
     for (x, y, pixel) in garment.enumerate_pixels().filter(|at| i64::from(at.1) < area.height) {

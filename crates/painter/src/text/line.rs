@@ -86,7 +86,7 @@ impl<'a> Line<'a> {
     pub(super) fn push_shaped(&mut self, face: &'a Face, text: &str, size: f32) -> Option<()> {
         use harfrust::{Buffer, Direction, ShapeOptions, ShaperFont};
 
-        let (font, shaped) = (fonts::arabic()?, fonts::SHAPED.as_ref()?);
+        let (font, shaped) = (fonts::WORLD.last()?, fonts::SHAPED.as_ref()?);
         let mut buffer = Buffer::new();
         buffer.push_str(text);
         buffer.set_direction(Direction::RightToLeft);

@@ -53,10 +53,8 @@ impl Face {
     /// The end of the longest beginning of a text that fits.
     fn longest(&self, text: &str, fits: impl Fn(&usize) -> bool) -> usize {
         let ends: Vec<_> = text.char_indices().map(|(end, _)| end).chain([text.len()]).collect();
-        ends.partition_point(fits)
-            .checked_sub(1)
-            .and_then(|last| ends.get(last).copied())
-            .unwrap_or(0)
+        let fitting = ends.partition_point(fits);
+        ends.into_iter().take(fitting).next_back().unwrap_or(0)
     }
 
     /// Wraps the text to at most `lines` lines no wider than `room`: between words if possible, and

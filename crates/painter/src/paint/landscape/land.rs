@@ -14,15 +14,6 @@ use super::{
 /// The number of ranges.
 const RANGES: u32 = 5;
 
-/// The farthest ranges, if they are mountains.
-pub(super) fn far(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
-    if setting.scene.has(Sight::Mountains) {
-        for depth in [0.0, 0.3] {
-            mountains(canvas, draw, setting, depth);
-        }
-    }
-}
-
 /// Range behind range, down to the shore.
 pub(super) fn near(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
     let scene = setting.scene;
@@ -64,7 +55,7 @@ fn range(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting, depth: f32) ->
 }
 
 /// Rugged mountains from the farthest (depth 0), with facets in light and shadow, and snow on top.
-fn mountains(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting, depth: f32) {
+pub(super) fn mountains(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting, depth: f32) {
     let (short, seed) = (setting.short, draw.next());
     let rise = short * (0.62 - 0.5 * depth);
     let top = crests(canvas.width, setting, seed, depth, rise);
@@ -260,8 +251,7 @@ fn grass(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting, top: &[f32], c
             canvas.blend_span(row, at - half, at + half, tone, 0.8);
         }
         if has_flowers.contains(&true) && draw.chance(0.4) {
-            let petal = rgb(PETALS[draw.next() as usize % PETALS.len()]);
-            let petal = setting.palette.time.lit(petal);
+            let petal = setting.palette.time.lit(rgb(draw.pick(&PETALS)));
             let size = short * 0.005 * (0.5 + down);
             oval(canvas, (x + lean * tall, y - tall), (size, size), petal, 0.95);
         }

@@ -35,7 +35,7 @@ pub(super) fn paint(canvas: &mut Canvas, scene: &Scene, key: &[u8; 32], floor: f
     }
     if scene.is_portrait() {
         let small = |side: usize| (side as u32).div_ceil(BLUR).max(2);
-        let mut ground = Canvas::new(small(canvas.width), small(canvas.height));
+        let mut ground = Canvas::new((small(canvas.width), small(canvas.height)));
         let setting = Setting::new(&ground, scene, &mut draw, floor / BLUR as f32);
         scenery(&mut ground, &mut draw, &setting);
         let ground = DynamicImage::from(ground.into_image()).fast_blur(1.2).into_rgba8();
@@ -78,7 +78,11 @@ fn scenery(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
         Sight::Space => sky::space(canvas, draw, setting),
         _ => sky::paint(canvas, draw, setting),
     }
-    land::far(canvas, draw, setting);
+    if setting.scene.has(Sight::Mountains) {
+        for depth in [0.0, 0.3] {
+            land::mountains(canvas, draw, setting, depth);
+        }
+    }
     match setting.terrain {
         Sight::City => places::city(canvas, draw, setting),
         Sight::Sea => land::sea(canvas, draw, setting),
@@ -110,7 +114,7 @@ mod tests {
     };
 
     fn painted(prompt: &str, key: u8) -> Vec<u8> {
-        let mut canvas = Canvas::new(72, 72);
+        let mut canvas = Canvas::new((72, 72));
         paint(&mut canvas, &read(prompt), &[key; 32], 72.0);
         canvas.into_image().into_raw()
     }
@@ -133,7 +137,7 @@ mod tests {
             (width, height) in (1u32..40, 1u32..40),
         ) {
             let scene = read(&words.join(" "));
-            let mut canvas = Canvas::new(width, height);
+            let mut canvas = Canvas::new((width, height));
             paint(&mut canvas, &scene, &[7; 32], height as f32 * 0.8);
             let is_finite = |pixel: &[f32; 3]| pixel.iter().all(|part| part.is_finite());
             prop_assert!((0..canvas.height).all(|y| canvas.row(y).iter().all(is_finite)));

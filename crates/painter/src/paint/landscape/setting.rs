@@ -186,9 +186,8 @@ fn palette_of(scene: &Scene, draw: &mut Draw) -> Palette {
         Some(time) => palette.time == time,
         None => scene.subjects.is_empty() || palette.time != Time::Night,
     };
-    let suitable: Vec<_> = PALETTES.iter().filter(suits).collect();
-    let number = draw.next() as usize % suitable.len().max(1);
-    let mut palette = **suitable.get(number).unwrap_or(&&PALETTES[0]);
+    let suitable: Vec<_> = PALETTES.iter().filter(suits).copied().collect();
+    let mut palette = draw.pick(&suitable);
     let ambient = if palette.time == Time::Night { 0.28 } else { 1.0 };
     for (sight, grey, share) in DULL {
         if scene.has(sight) {

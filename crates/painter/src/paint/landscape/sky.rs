@@ -13,11 +13,10 @@ use super::{
 
 pub(super) fn paint(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
     let palette = &setting.palette;
-    for y in 0..canvas.height {
+    canvas.change(|_, y, _| {
         let fall = (y as f32 / setting.skyline).min(1.0);
-        let row = mix(palette.zenith, palette.horizon, fall * fall * 0.55 + fall * 0.45);
-        canvas.row_mut(y).fill(row);
-    }
+        mix(palette.zenith, palette.horizon, fall * fall * 0.55 + fall * 0.45)
+    });
     if setting.is_night() {
         night(canvas, draw, setting);
     }
@@ -149,7 +148,7 @@ fn fireworks(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
     for _ in 0..5 {
         let colours = [0xff5a5a, 0xffd24a, 0x6ad0ff, 0xd07aff, 0x7aff9a];
         let colour = setting.scene.colour_of(Sight::Fireworks);
-        let colour = colour.unwrap_or(rgb(colours[draw.next() as usize % colours.len()]));
+        let colour = colour.unwrap_or(rgb(draw.pick(&colours)));
         let at =
             (setting.width * draw.between(0.1, 0.9), setting.skyline * draw.between(0.15, 0.6));
         let reach = short * draw.between(0.08, 0.17);
@@ -161,11 +160,8 @@ fn fireworks(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
 /// Space: stars, a nebula and a planet with a ring.
 pub(super) fn space(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
     let height = canvas.height as f32;
-    for y in 0..canvas.height {
-        let row =
-            mix(rgb(0x04040e), mix(setting.palette.zenith, rgb(0x120a2a), 0.5), y as f32 / height);
-        canvas.row_mut(y).fill(row);
-    }
+    let lower = mix(setting.palette.zenith, rgb(0x120a2a), 0.5);
+    canvas.change(|_, y, _| mix(rgb(0x04040e), lower, y as f32 / height));
     let own = setting.scene.colour_of(Sight::Space);
     let colours = [0x7a3fd0, 0x1f7fc0, 0xe0508a].map(|hex| own.unwrap_or(rgb(hex)));
     veils(canvas, draw, height, &colours, 1.0);
@@ -177,7 +173,7 @@ fn planet(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
     const COLOURS: [u32; 4] = [0xd98a5a, 0x5a9ad9, 0xc9a86a, 0x8a6ad0];
     let tall = setting.short * draw.between(0.28, 0.4);
     let (x, y) = (setting.width * draw.between(0.2, 0.8), setting.floor * draw.between(0.26, 0.36));
-    let colour = rgb(COLOURS[draw.next() as usize % COLOURS.len()]);
+    let colour = rgb(draw.pick(&COLOURS));
     glow(canvas, (x, y), tall * 0.85, colour, 0.4);
     shape(canvas, "planet", colour, (x, y + tall / 2.0), tall, Light::PLAIN);
 }
@@ -189,13 +185,10 @@ pub(super) fn fog(canvas: &mut Canvas, setting: &Setting) {
     }
     let colour = mix(setting.palette.horizon, setting.palette.light, 0.3);
     let reach = setting.floor * 0.42;
-    for y in 0..canvas.height {
+    canvas.change(|_, y, old| {
         let away = ((y as f32 - setting.skyline * 1.08) / reach).abs().min(1.0);
-        let share = 0.82 * (1.0 - away * away);
-        for pixel in canvas.row_mut(y) {
-            *pixel = mix(*pixel, colour, share);
-        }
-    }
+        mix(old, colour, 0.82 * (1.0 - away * away))
+    });
 }
 
 /// What falls in front of everything.
