@@ -152,7 +152,7 @@ fn around(picture: &Picture, image: &RgbaImage, at: (i64, i64)) -> RgbaImage {
         width: i64::from(image.width()),
         height: i64::from(image.height()),
     };
-    let mut canvas = painting::within(picture, Canvas::new(picture.size).area());
+    let mut canvas = painting::part(picture, picture.size);
     continue_outwards(&mut canvas, image, placed);
     // A thin line around the image, which covers the rest of the rectangle.
     canvas.blend_rectangle(placed.inset(-1), WHITE, 0.5);
@@ -209,10 +209,11 @@ pub(super) fn fill(picture: &Picture) -> Option<RgbaImage> {
     if mask.pixels().all(|covered| covered.0[0] == 0) {
         return Some(image);
     }
-    let painting = painting::within(picture, bounds(&mask));
-    let painted = painting.into_image();
-    for ((pixel, new), covered) in image.pixels_mut().zip(painted.pixels()).zip(mask.pixels()) {
-        let covered = u32::from(covered.0[0]);
+    let (left, top, width, height) = bounds(&mask);
+    let part = painting::part(picture, (width, height)).into_image();
+    for (x, y, new) in part.enumerate_pixels() {
+        let covered = u32::from(mask.get_pixel(left + x, top + y).0[0]);
+        let pixel = image.get_pixel_mut(left + x, top + y);
         for (part, new) in pixel.0.iter_mut().zip(new.0) {
             let sum = u32::from(*part) * (255 - covered) + u32::from(new) * covered;
             *part = ((sum + 127) / 255) as u8;
@@ -312,15 +313,14 @@ pub(super) fn dilated(mask: &GrayImage, by: u32) -> GrayImage {
     })
 }
 
-/// The smallest rectangle that contains everything that is not black.
-pub(super) fn bounds(mask: &GrayImage) -> Area {
+/// The left and upper edge, the width and the height of the smallest rectangle that contains
+/// everything that is not black.
+pub(super) fn bounds(mask: &GrayImage) -> (u32, u32, u32, u32) {
     let is_covered = |(_, _, pixel): &(u32, u32, &Luma<u8>)| pixel.0[0] > 0;
     let covered = mask.enumerate_pixels().filter(is_covered);
     let (left, top, right, bottom) =
         covered.fold((u32::MAX, u32::MAX, 0, 0), |(left, top, right, bottom), (x, y, _)| {
             (left.min(x), top.min(y), right.max(x + 1), bottom.max(y + 1))
         });
-    let length = |from: u32, to: u32| i64::from(to.saturating_sub(from));
-    let (width, height) = (length(left, right), length(top, bottom));
-    Area { x: i64::from(left), y: i64::from(top), width, height }
+    (left, top, right.saturating_sub(left), bottom.saturating_sub(top))
 }

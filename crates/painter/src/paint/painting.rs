@@ -3,7 +3,7 @@
 use sha2::{Digest as _, Sha256};
 
 use super::{
-    canvas::{Area, Canvas, WHITE, luma, mix},
+    canvas::{Canvas, WHITE, luma, mix},
     caption, landscape,
     noise::speck,
     palette::PALETTES,
@@ -12,24 +12,20 @@ use super::{
 
 /// The painting, with room for a caption.
 pub(super) fn of(picture: &Picture) -> Canvas {
-    let mut canvas = Canvas::new(picture.size);
-    let floor = caption::floor(&canvas);
-    paint(&mut canvas, picture, floor);
-    canvas
+    paint(picture, picture.size, caption::floor)
 }
 
-/// A painting that shows everything in a part of the picture. The rest is black.
-pub(super) fn within(picture: &Picture, area: Area) -> Canvas {
-    let mut canvas = Canvas::new(picture.size);
-    let mut part = Canvas::new((area.width as u32, area.height as u32));
-    paint(&mut part, picture, area.height as f32);
-    canvas.lay(&part, area.x, area.y);
-    canvas
+/// The painting for a part of the picture, without a caption.
+pub(super) fn part(picture: &Picture, size: (u32, u32)) -> Canvas {
+    paint(picture, size, |canvas| canvas.height as f32)
 }
 
-fn paint(canvas: &mut Canvas, picture: &Picture, floor: f32) {
-    landscape::paint(canvas, &picture.scene(), &picture.key(), floor);
-    apply_settings(canvas, &picture.settings);
+fn paint(picture: &Picture, size: (u32, u32), floor: impl Fn(&Canvas) -> f32) -> Canvas {
+    let mut canvas = Canvas::new(size);
+    let floor = floor(&canvas);
+    landscape::paint(&mut canvas, &picture.scene(), &picture.key(), floor);
+    apply_settings(&mut canvas, &picture.settings);
+    canvas
 }
 
 /// How far a LoRA colours a picture at strength 1.

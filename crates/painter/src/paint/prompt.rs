@@ -1,7 +1,7 @@
 //! Splits a prompt into terms, and looks up their meanings.
 
 use super::{
-    tables::Language,
+    tables::{LANGUAGES, Language},
     vocabulary::{Meaning, WORDS},
 };
 
@@ -45,8 +45,7 @@ fn language(prompt: &str) -> Option<Language> {
         words(prompt).filter(is_its).count()
     };
     // Of equal elements, `max_by_key` returns the last.
-    let languages = [Language::Spanish, Language::German, Language::English];
-    languages.into_iter().filter(|language| count(language) > 0).max_by_key(count)
+    LANGUAGES.into_iter().rev().filter(|language| count(language) > 0).max_by_key(count)
 }
 
 fn words(text: &str) -> impl Iterator<Item = &str> {

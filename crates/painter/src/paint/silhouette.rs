@@ -3,7 +3,7 @@
 use zeno::{Cap, Fill, Join, Mask, Stroke, Style, Transform};
 
 use super::{
-    canvas::{Canvas, Colour, WHITE, mix, rgb},
+    canvas::{Canvas, Colour, Point, WHITE, mix, rgb},
     scene::{Place, Subject},
     shapes::{Layer, Shape, Tone, Zone},
 };
@@ -32,7 +32,7 @@ pub(super) struct Silhouette<'a> {
     pub(super) shape: &'a Shape,
     pub(super) colour: Colour,
     /// The middle of its lower edge.
-    pub(super) at: (f32, f32),
+    pub(super) at: Point,
     pub(super) tall: f32,
     pub(super) is_flipped: bool,
     pub(super) light: Light,
@@ -42,12 +42,12 @@ pub(super) struct Silhouette<'a> {
 
 impl<'a> Silhouette<'a> {
     /// By day, and with nothing around it.
-    pub(super) fn new(shape: &'a Shape, colour: Colour, at: (f32, f32), tall: f32) -> Self {
+    pub(super) fn new(shape: &'a Shape, colour: Colour, at: Point, tall: f32) -> Self {
         Self { shape, colour, at, tall, is_flipped: false, light: Light::PLAIN, rim: f32::MAX }
     }
 
     /// Paints the shape. Returns the centres of its lit lamps, and how far they shine.
-    pub(super) fn paint(&self, canvas: &mut Canvas) -> Vec<((f32, f32), f32)> {
+    pub(super) fn paint(&self, canvas: &mut Canvas) -> Vec<(Point, f32)> {
         let mut lamps = Vec::new();
         let top = self.at.1 - self.tall;
         for layer in &self.shape.drawing().layers {
@@ -69,7 +69,7 @@ impl<'a> Silhouette<'a> {
     }
 
     /// Where a point of the box is in the picture.
-    fn place(&self, (x, y): (f32, f32)) -> (f32, f32) {
+    fn place(&self, (x, y): Point) -> Point {
         let scale = self.tall / 100.0;
         let across = (x - self.shape.wide() / 2.0) * if self.is_flipped { -scale } else { scale };
         (self.at.0 + across, self.at.1 + (y - 100.0) * scale)
@@ -108,7 +108,7 @@ impl<'a> Silhouette<'a> {
                 let is_whole = !matches!(self.shape.zone, Zone::Bust | Zone::Half);
                 let (low, shift) = if is_whole { (0.4, 3.5) } else { (0.2, 7.0) };
                 let low = self.at.1 - self.tall * low;
-                let is_near = |(_, y): &(f32, f32)| (y - low).abs() < self.tall * 0.04;
+                let is_near = |(_, y): &Point| (y - low).abs() < self.tall * 0.04;
                 let hand = self.pixels().into_iter().filter(is_near).map(|(x, _)| x);
                 let aside = tall * shape.wide() / 100.0 / shift;
                 (hand.fold(self.at.0, f32::max) + aside, low + tall * 0.3)
@@ -123,7 +123,7 @@ impl<'a> Silhouette<'a> {
             }
             _ => {
                 let x = self.at.0 + across;
-                let is_near = |(at, _): &(f32, f32)| (at - x).abs() < self.tall * 0.05;
+                let is_near = |(at, _): &Point| (at - x).abs() < self.tall * 0.05;
                 let top = self.pixels().into_iter().filter(is_near).map(|(_, y)| y);
                 (self.at.0, top.fold(self.at.1, f32::min) + tall * 0.03)
             }
@@ -133,7 +133,7 @@ impl<'a> Silhouette<'a> {
     }
 
     /// The pixels that the shape covers.
-    fn pixels(&self) -> Vec<(f32, f32)> {
+    fn pixels(&self) -> Vec<Point> {
         let mut pixels = Vec::new();
         for layer in &self.shape.drawing().layers {
             self.each_pixel(layer, 1.0, |x, y, share| {
@@ -225,6 +225,20 @@ impl<'a> Silhouette<'a> {
         let lit: Colour = std::array::from_fn(|part| colour[part] * self.light.ambient[part]);
         mix(lit, self.light.haze.0, self.light.haze.1)
     }
+}
+
+/// Paints a shape that no word names, with the middle of its foot at `at`. Returns its width.
+pub(super) fn shape(
+    canvas: &mut Canvas,
+    name: &str,
+    colour: Colour,
+    at: Point,
+    tall: f32,
+    light: Light,
+) -> f32 {
+    let Some(shape) = Shape::named(name) else { return tall };
+    Silhouette { light, ..Silhouette::new(shape, colour, at, tall) }.paint(canvas);
+    shape.wide() * tall / 100.0
 }
 
 /// The height of something that a shape carries, relative to that shape.

@@ -85,7 +85,7 @@ fn cut_out(image: RgbaImage) -> RgbaImage {
     // The outermost pixels are a blend with the background.
     let mut cover = edit::dilated(&ground((image.width(), rows), is_plain), 1);
     imageops::invert(&mut cover);
-    let Area { x, y, width, height } = edit::bounds(&cover);
+    let (x, y, width, height) = edit::bounds(&cover);
     if width == 0 {
         return image;
     }
@@ -93,7 +93,7 @@ fn cut_out(image: RgbaImage) -> RgbaImage {
     for (x, y, cover) in cover.enumerate_pixels() {
         cut.get_pixel_mut(x, y).0[3] &= cover.0[0];
     }
-    imageops::crop_imm(&cut, x as u32, y as u32, width as u32, height as u32).to_image()
+    imageops::crop_imm(&cut, x, y, width, height).to_image()
 }
 
 /// The plain parts that reach in from the edges of an area, up to the garment.

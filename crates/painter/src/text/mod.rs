@@ -1,12 +1,12 @@
 //! Text in many scripts: its width, its lines, and its pixels.
 
-mod fonts;
 mod line;
 
-use std::sync::LazyLock;
+use std::{io::Read as _, sync::LazyLock};
 
 use ab_glyph::{Font as _, FontRef, Glyph, PxScale, point};
 use epaint_default_fonts::{HACK_REGULAR, NOTO_EMOJI_REGULAR, UBUNTU_LIGHT};
+use flate2::read::GzDecoder;
 
 use self::line::{Line, Mark};
 
@@ -24,6 +24,30 @@ pub(super) static PROSE: LazyLock<Face> =
 pub(super) static PLAIN: LazyLock<Face> =
     LazyLock::new(|| Face::of([HACK_REGULAR, NOTO_EMOJI_REGULAR, UBUNTU_LIGHT]));
 
+/// Fonts of other scripts, which are only decompressed when they are needed: Chinese characters and kana, Hangul, and Arabic and Hebrew.
+static FILES: LazyLock<[Vec<u8>; 3]> = LazyLock::new(|| {
+    let packed: [&[u8]; 3] = [
+        include_bytes!("fonts/han.ttf.gz"),
+        include_bytes!("fonts/hangul.ttf.gz"),
+        include_bytes!("fonts/arabic.ttf.gz"),
+    ];
+    packed.map(|file| {
+        let mut bytes = Vec::new();
+        // A test rules out that a file is damaged.
+        let _ = GzDecoder::new(file).read_to_end(&mut bytes);
+        bytes
+    })
+});
+
+/// In the order of the files.
+static WORLD: LazyLock<Vec<FontRef<'static>>> =
+    LazyLock::new(|| FILES.iter().filter_map(|file| FontRef::try_from_slice(file).ok()).collect());
+
+/// For shaping: Arabic letters change their shapes with their neighbours.
+#[cfg(feature = "shaping")]
+static SHAPED: LazyLock<Option<harfrust::Font>> =
+    LazyLock::new(|| harfrust::Font::new(FILES[2].clone(), 0));
+
 impl Face {
     fn of(files: [&'static [u8]; 3]) -> Self {
         Self(files.into_iter().filter_map(|file| FontRef::try_from_slice(file).ok()).collect())
@@ -32,7 +56,7 @@ impl Face {
     /// The first font that has the character.
     fn font_of(&self, character: char) -> Option<&FontRef<'static>> {
         let has = |font: &&FontRef<'static>| font.glyph_id(character).0 != 0;
-        self.0.iter().find(has).or_else(|| fonts::WORLD.iter().find(has))
+        self.0.iter().find(has).or_else(|| WORLD.iter().find(has))
     }
 
     /// The width of a text in pixels.

@@ -3,7 +3,6 @@
 //! Each frame is a whole picture with the time at which it is shown, so no frame depends on
 //! another. Their number is limited, because a video should be encoded within seconds.
 
-mod read;
 mod webm;
 
 use std::ops::RangeInclusive;
@@ -14,7 +13,7 @@ use image::{
 };
 use serde::{Deserialize, Serialize};
 
-pub use self::read::clip;
+pub use self::webm::clip;
 
 /// The media type for players.
 pub const MEDIA_TYPE: &str = "video/webm";

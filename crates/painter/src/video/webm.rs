@@ -1,8 +1,12 @@
 //! The container: frames with timestamps (RFC 9559 and its subset WebM), in EBML (RFC 8794).
+//!
+//! What reads the key frames (VP8, RFC 6386) of a given file follows no length beyond its end, and
+//! reserves no memory that a length only announces.
 
 use super::Milliseconds;
+use crate::images::{self, Inline};
 
-pub(super) const EBML: Id = 0x1a45_dfa3;
+const EBML: Id = 0x1a45_dfa3;
 const EBML_VERSION: Id = 0x4286;
 const EBML_READ_VERSION: Id = 0x42f7;
 const EBML_MAX_ID_LENGTH: Id = 0x42f2;
@@ -11,31 +15,31 @@ const DOC_TYPE: Id = 0x4282;
 const DOC_TYPE_VERSION: Id = 0x4287;
 const DOC_TYPE_READ_VERSION: Id = 0x4285;
 
-pub(super) const SEGMENT: Id = 0x1853_8067;
+const SEGMENT: Id = 0x1853_8067;
 
-pub(super) const INFO: Id = 0x1549_a966;
-pub(super) const TIMESTAMP_SCALE: Id = 0x002a_d7b1;
+const INFO: Id = 0x1549_a966;
+const TIMESTAMP_SCALE: Id = 0x002a_d7b1;
 const DURATION: Id = 0x4489;
 const MUXING_APP: Id = 0x4d80;
 const WRITING_APP: Id = 0x5741;
 
-pub(super) const TRACKS: Id = 0x1654_ae6b;
-pub(super) const TRACK_ENTRY: Id = 0xae;
-pub(super) const TRACK_NUMBER: Id = 0xd7;
+const TRACKS: Id = 0x1654_ae6b;
+const TRACK_ENTRY: Id = 0xae;
+const TRACK_NUMBER: Id = 0xd7;
 const TRACK_UID: Id = 0x73c5;
 const TRACK_TYPE: Id = 0x83;
 const FLAG_LACING: Id = 0x9c;
-pub(super) const CODEC_ID: Id = 0x86;
+const CODEC_ID: Id = 0x86;
 const VIDEO: Id = 0xe0;
 const PIXEL_WIDTH: Id = 0xb0;
 const PIXEL_HEIGHT: Id = 0xba;
 
-pub(super) const CLUSTER: Id = 0x1f43_b675;
-pub(super) const TIMESTAMP: Id = 0xe7;
-pub(super) const SIMPLE_BLOCK: Id = 0xa3;
-pub(super) const BLOCK_GROUP: Id = 0xa0;
-pub(super) const BLOCK: Id = 0xa1;
-pub(super) const BLOCK_DURATION: Id = 0x9b;
+const CLUSTER: Id = 0x1f43_b675;
+const TIMESTAMP: Id = 0xe7;
+const SIMPLE_BLOCK: Id = 0xa3;
+const BLOCK_GROUP: Id = 0xa0;
+const BLOCK: Id = 0xa1;
+const BLOCK_DURATION: Id = 0x9b;
 
 const PICTURES: u8 = 1;
 
@@ -101,7 +105,7 @@ fn cluster((start, end): (Milliseconds, Milliseconds), frame: &[u8]) -> Vec<u8> 
 }
 
 /// The id of an element, as in the file.
-pub(super) type Id = u32;
+type Id = u32;
 
 /// An element. The size always takes eight bytes, so that the length of an element is known before
 /// it is written.
@@ -124,4 +128,166 @@ fn master(id: Id, children: &[Vec<u8>]) -> Vec<u8> {
 /// An unsigned integer, in eight bytes.
 fn unsigned(id: Id, number: u64) -> Vec<u8> {
     element(id, number.to_be_bytes())
+}
+
+const NANOSECONDS: f64 = 1e9;
+
+/// Timestamps are in milliseconds unless the file says otherwise.
+const DEFAULT_SCALE: u64 = 1_000_000;
+
+/// The maximum number of frames to use. Those of a longer video are thinned out evenly.
+const MAX_FRAMES: usize = 16;
+
+/// A video that was given in a request.
+pub struct Clip {
+    /// The decoded key frames with their times in seconds, in order.
+    pub frames: Vec<(f32, Inline)>,
+    /// The time until which the last block is shown, in seconds; if the file does not say how long,
+    /// the time at which it starts.
+    pub duration: f32,
+}
+
+/// Reads a video. `max_pixels` is the maximum area of a frame.
+pub fn clip(file: &[u8], max_pixels: u64) -> Result<Clip, String> {
+    let (first, rest) = Element::first(file).ok_or("the data is not a WebM file")?;
+    if first.id != EBML {
+        return Err("the data is not a WebM file".to_owned());
+    }
+    let segment = Element::all(rest).find(|element| element.id == SEGMENT);
+    let segment = segment.ok_or("the WebM file has no content")?;
+    let mut reader = Reader { scale: DEFAULT_SCALE, ..Reader::default() };
+    Element::all(segment.content).for_each(|element| reader.top(&element));
+    if reader.track.is_none() {
+        return Err("the WebM file has no VP8 track".to_owned());
+    }
+    let seconds = |ticks: i64| ticks.max(0) as f64 * reader.scale as f64 / NANOSECONDS;
+    let step = reader.frames.len().div_ceil(MAX_FRAMES).max(1);
+    let frames = reader.frames.iter().step_by(step).map(|(ticks, frame)| {
+        let image = images::decode(as_webp(frame), max_pixels)?;
+        Ok((seconds(*ticks) as f32, image))
+    });
+    let frames = frames.collect::<Result<Vec<_>, String>>()?;
+    if frames.is_empty() {
+        return Err("the VP8 track has no key frame".to_owned());
+    }
+    Ok(Clip { frames, duration: seconds(reader.end) as f32 })
+}
+
+#[derive(Default)]
+struct Reader<'a> {
+    /// Nanoseconds per tick.
+    scale: u64,
+    /// The number of the VP8 track.
+    track: Option<u64>,
+    /// The key frames with their times in ticks.
+    frames: Vec<(i64, &'a [u8])>,
+    end: i64,
+}
+
+impl<'a> Reader<'a> {
+    fn top(&mut self, element: &Element<'a>) {
+        let unsigned = |field: Element<'_>| field.unsigned();
+        match element.id {
+            INFO => self.scale = element.child(TIMESTAMP_SCALE).map_or(DEFAULT_SCALE, unsigned),
+            TRACKS => {
+                let mut entries =
+                    Element::all(element.content).filter(|child| child.id == TRACK_ENTRY);
+                self.track = entries.find_map(|entry| {
+                    entry.child(CODEC_ID).filter(|codec| codec.content == b"V_VP8")?;
+                    entry.child(TRACK_NUMBER).map(unsigned)
+                });
+            }
+            CLUSTER => self.cluster(element.content),
+            _ => {}
+        }
+    }
+
+    fn cluster(&mut self, content: &'a [u8]) {
+        let mut start = 0;
+        for child in Element::all(content) {
+            match child.id {
+                TIMESTAMP => start = i64::try_from(child.unsigned()).unwrap_or(i64::MAX),
+                SIMPLE_BLOCK => self.block(start, child.content, 0),
+                BLOCK_GROUP => {
+                    let shown = child.child(BLOCK_DURATION).map_or(0, |shown| shown.unsigned());
+                    if let Some(block) = child.child(BLOCK) {
+                        self.block(start, block.content, shown);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// A block has the number of its track, its time relative to the cluster, flags, and a frame.
+    fn block(&mut self, start: i64, block: &'a [u8], shown: u64) {
+        const LACING: u8 = 0b0110;
+        let Some((track, rest)) = number(block, true) else { return };
+        let [high, low, flags, frame @ ..] = rest else { return };
+        let time = start.saturating_add(i16::from_be_bytes([*high, *low]).into());
+        let end = time.saturating_add(i64::try_from(shown).unwrap_or(i64::MAX));
+        self.end = self.end.max(end);
+        let is_whole = frame.first().is_some_and(|byte| byte & 1 == 0);
+        if Some(track) == self.track && flags & LACING == 0 && is_whole {
+            self.frames.push((time, frame));
+        }
+    }
+}
+
+struct Element<'a> {
+    id: Id,
+    content: &'a [u8],
+}
+
+impl<'a> Element<'a> {
+    /// The elements at the start of `bytes`, up to one that is not an element. The last may be cut
+    /// short.
+    fn all(mut bytes: &'a [u8]) -> impl Iterator<Item = Self> {
+        std::iter::from_fn(move || {
+            let (element, rest) = Self::first(bytes)?;
+            bytes = rest;
+            Some(element)
+        })
+    }
+
+    fn first(bytes: &'a [u8]) -> Option<(Self, &'a [u8])> {
+        let (id, rest) = number(bytes, false)?;
+        let (size, rest) = number(rest, true)?;
+        let size = usize::try_from(size).unwrap_or(usize::MAX).min(rest.len());
+        let (content, rest) = rest.split_at(size);
+        Some((Self { id: Id::try_from(id).ok()?, content }, rest))
+    }
+
+    fn child(&self, id: Id) -> Option<Self> {
+        Self::all(self.content).find(|child| child.id == id)
+    }
+
+    fn unsigned(&self) -> u64 {
+        self.content.iter().take(8).fold(0, |number, byte| number << 8 | u64::from(*byte))
+    }
+}
+
+/// A number whose length is in its first byte. The marker of the length belongs to an id, but not
+/// to a size; a size of only ones is unknown, and counts as the largest.
+fn number(bytes: &[u8], is_size: bool) -> Option<(u64, &[u8])> {
+    let length = bytes.first()?.leading_zeros() as usize + 1;
+    let (digits, rest) = bytes.split_at_checked(length).filter(|_| length <= 8)?;
+    let all = digits.iter().fold(0, |number, byte| number << 8 | u64::from(*byte));
+    if !is_size {
+        return Some((all, rest));
+    }
+    let value = all & !(1 << (7 * length));
+    let is_unknown = value == (1 << (7 * length)) - 1;
+    Some((if is_unknown { u64::MAX } else { value }, rest))
+}
+
+/// A WebP file with this VP8 key frame.
+fn as_webp(frame: &[u8]) -> Vec<u8> {
+    let length = frame.len() as u32;
+    let padded = frame.len().next_multiple_of(2);
+    let mut file = [&b"RIFF"[..], &(padded as u32 + 12).to_le_bytes(), b"WEBPVP8 "].concat();
+    file.extend(length.to_le_bytes());
+    file.extend(frame);
+    file.resize(20 + padded, 0);
+    file
 }

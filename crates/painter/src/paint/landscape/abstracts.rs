@@ -5,10 +5,9 @@ use super::{
         canvas::{Canvas, Colour, WHITE, mix, rgb},
         noise::{Draw, cloud},
         scene::Scene,
-        silhouette::{Light, Silhouette},
+        silhouette::{Light, Silhouette, shape},
         tables::Sight,
     },
-    brushes::{disc, shape},
     paint,
 };
 
@@ -96,7 +95,7 @@ pub(super) fn badge(canvas: &mut Canvas, scene: &Scene, key: &[u8; 32], floor: f
     let mut inner = Canvas::new((side.ceil() as u32, side.ceil() as u32));
     paint(&mut inner, &scene.in_badge(mix(ring, WHITE, 0.72)), key, side);
     let middle = (left + side / 2.0, top + side / 2.0);
-    disc(canvas, middle, side / 2.0, ring, 1.0);
+    canvas.disc(middle, side / 2.0, ring, 1.0);
     let radius = side / 2.0 * 0.93;
     for y in 0..inner.height {
         for (x, colour) in inner.row(y).iter().enumerate() {

@@ -7,7 +7,6 @@ use super::{
         noise::{Draw, ridge, smooth},
         tables::Sight,
     },
-    brushes::{below, oval, slopes},
     setting::Setting,
 };
 
@@ -50,7 +49,7 @@ fn range(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting, depth: f32) ->
     let colour = setting.ground(depth);
     let mist = mix(colour, setting.palette.horizon, 0.5 * (1.0 - depth) + 0.12);
     let span = short * 0.30;
-    below(canvas, &top, setting.shore, |_, under| mix(colour, mist, under / span));
+    canvas.below(&top, setting.shore, |_, under| mix(colour, mist, under / span));
     top
 }
 
@@ -70,7 +69,7 @@ pub(super) fn mountains(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting,
     let jag = |x: usize| ridge(seed ^ 9, x as f32 / short * 26.0, 2);
     let jags: Vec<f32> = (0..canvas.width).map(jag).collect();
     let lower = setting.shore.min(setting.floor * 1.1);
-    below(canvas, &top, lower, |x, under| {
+    canvas.below(&top, lower, |x, under| {
         // Facets run down diagonally, because the slope is read beside the pixel.
         let beside = |by: f32| {
             let at = (x as f32 + under * by).clamp(0.0, (slopes.len() - 1) as f32);
@@ -87,6 +86,15 @@ pub(super) fn mountains(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting,
         let snow = mix(mix(snow, colour, 0.45), snow, light);
         mix(rock, snow, cover.clamp(0.0, 1.0) * 0.95)
     });
+}
+
+/// How steeply an edge rises to the right (positive) or falls, smoothed.
+fn slopes(top: &[f32], short: f32) -> Vec<f32> {
+    let reach = (short * 0.009).max(1.0) as usize;
+    let at = |x: usize| top.get(x.min(top.len().saturating_sub(1))).copied().unwrap_or(0.0);
+    (0..top.len())
+        .map(|x| (at(x.saturating_sub(reach)) - at(x + reach)) / (2 * reach) as f32)
+        .collect()
 }
 
 /// The upper edge in each column.
@@ -200,7 +208,7 @@ pub(super) fn bank(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting, top:
     let (seed, short) = (draw.next(), setting.short);
     let drift: Vec<f32> =
         (0..canvas.width).map(|x| ridge(seed, x as f32 / short * 2.2, 2) - 0.5).collect();
-    below(canvas, top, canvas.height as f32, |x, under| {
+    canvas.below(top, canvas.height as f32, |x, under| {
         let wave = drift.get(x).copied().unwrap_or(0.0) * 0.5;
         let down = (under / depth + wave * (under / depth).min(1.0)).clamp(0.0, 1.0);
         mix(light, shade, down * down)
@@ -225,7 +233,7 @@ fn ripples(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting, top: &[f32],
             continue;
         }
         let (across, down) = (short * draw.between(0.03, 0.12), short * draw.between(0.002, 0.006));
-        oval(canvas, (x, y), (across, down), mix(light, WHITE, 0.3), 0.28);
+        canvas.oval((x, y), (across, down), mix(light, WHITE, 0.3), 0.28);
     }
 }
 
@@ -253,7 +261,7 @@ fn grass(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting, top: &[f32], c
         if has_flowers.contains(&true) && draw.chance(0.4) {
             let petal = setting.palette.time.lit(rgb(draw.pick(&PETALS)));
             let size = short * 0.005 * (0.5 + down);
-            oval(canvas, (x + lean * tall, y - tall), (size, size), petal, 0.95);
+            canvas.oval((x + lean * tall, y - tall), (size, size), petal, 0.95);
         }
     }
 }

@@ -1,7 +1,6 @@
 //! The painting: sky, ground, water and weather, and what the prompt shows in them.
 
 mod abstracts;
-mod brushes;
 mod land;
 mod places;
 mod setting;

@@ -4,10 +4,9 @@ use super::{
     super::{
         canvas::{Area, Canvas, Colour, WHITE, mix, rgb},
         noise::{Draw, ridge},
-        silhouette::Light,
+        silhouette::{Light, shape},
         tables::Sight,
     },
-    brushes::{glow, shape},
     setting::{STREET, Setting},
 };
 
@@ -56,7 +55,7 @@ fn sign(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting, (x, foot): (f32
     let colour = own.unwrap_or(rgb(draw.pick(&SIGNS)));
     let tall = setting.short * draw.between(0.08, 0.16);
     let at = (x, foot - setting.short * draw.between(0.02, 0.2));
-    glow(canvas, (x, at.1 - tall / 2.0), tall, colour, 0.55);
+    canvas.glow((x, at.1 - tall / 2.0), tall, colour, 0.55);
     shape(canvas, "neonsign", colour, at, tall, Light::PLAIN);
 }
 
@@ -126,7 +125,7 @@ pub(super) fn wall(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
         let down = (y as f32 / setting.skyline).min(1.0);
         colour.map(|part| part * (0.98 - 0.16 * down))
     });
-    glow(canvas, light, setting.width * 0.7, mix(colour, WHITE, 0.7), 0.5);
+    canvas.glow(light, setting.width * 0.7, mix(colour, WHITE, 0.7), 0.5);
 }
 
 /// Boards of wood that run to the sides, from `top` down.

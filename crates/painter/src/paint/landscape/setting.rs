@@ -37,21 +37,31 @@ pub(super) struct Setting<'a> {
 
 impl<'a> Setting<'a> {
     pub(super) fn new(canvas: &Canvas, scene: &'a Scene, draw: &mut Draw, floor: f32) -> Self {
-        let (width, height, short) = (canvas.width as f32, canvas.height as f32, canvas.short());
+        let (width, short) = (canvas.width as f32, canvas.short());
         let palette = palette_of(scene, draw);
         let (terrain, has_lake) = terrain(scene, draw);
         let skyline = floor * skyline(scene, terrain, draw);
-        let shore = match terrain {
-            Sight::Sea => skyline,
-            _ if has_lake => skyline + (floor - skyline) * draw.between(0.42, 0.52),
-            _ => height,
-        };
         let low = if palette.is_dusky() && palette.time != Time::Night { 0.6 } else { 0.3 };
-        let light = (width * draw.between(0.16, 0.84), skyline * draw.between(low, low + 0.25));
-        let earth = earth_of(scene, &palette);
-        let seed = draw.next();
-        let has_table = scene.has(Sight::Table) && terrain != Sight::Room;
-        let stands = stands(scene);
+        let mut setting = Self {
+            shore: match terrain {
+                Sight::Sea => skyline,
+                _ if has_lake => skyline + (floor - skyline) * draw.between(0.42, 0.52),
+                _ => canvas.height as f32,
+            },
+            light: (width * draw.between(0.16, 0.84), skyline * draw.between(low, low + 0.25)),
+            earth: earth_of(scene, &palette),
+            has_table: scene.has(Sight::Table) && terrain != Sight::Room,
+            bank: None,
+            scene,
+            palette,
+            terrain,
+            width,
+            short,
+            floor,
+            skyline,
+            has_lake,
+        };
+        let (seed, stands) = (draw.next(), stands(scene));
         let has_bank = match terrain {
             Sight::City => true,
             Sight::Sea => stands || scene.has(Sight::Beach),
@@ -63,22 +73,10 @@ impl<'a> Setting<'a> {
             Sight::City => floor * STREET,
             _ => floor * 0.83 + (0.5 - ridge(seed, x as f32 / short * 1.3, 3)) * short * 0.09,
         };
-        let bank = (has_bank && !has_table).then(|| (0..canvas.width).map(bank_at).collect());
-        Self {
-            scene,
-            palette,
-            terrain,
-            width,
-            short,
-            floor,
-            skyline,
-            shore,
-            has_lake,
-            has_table,
-            bank,
-            light,
-            earth,
+        if has_bank && !setting.has_table {
+            setting.bank = Some((0..canvas.width).map(bank_at).collect());
         }
+        setting
     }
 
     /// How much larger things are than in a landscape.

@@ -4,10 +4,9 @@ use super::{
     super::{
         canvas::{Canvas, Colour, WHITE, mix, rgb},
         noise::Draw,
-        silhouette::Light,
+        silhouette::{Light, shape},
         tables::Sight,
     },
-    brushes::{disc, glow, haze, shape},
     setting::Setting,
 };
 
@@ -45,17 +44,17 @@ fn light(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
     let asked = scene.has(Sight::Sun) || scene.has(Sight::Moon);
     let radius = short * draw.between(0.035, 0.06) * if asked { 1.7 } else { 1.0 };
     let is_moon = setting.is_night() && !scene.has(Sight::Sun) || scene.has(Sight::Moon);
-    glow(canvas, at, short * 0.8, palette.light, if is_moon { 0.28 } else { 0.6 });
-    glow(canvas, at, radius * 2.6, palette.light, 0.5);
+    canvas.glow(at, short * 0.8, palette.light, if is_moon { 0.28 } else { 0.6 });
+    canvas.glow(at, radius * 2.6, palette.light, 0.5);
     let colour = scene.colour_of(Sight::Moon).or(scene.colour_of(Sight::Sun));
     let colour = colour.map_or(palette.light, |colour| mix(colour, palette.light, 0.35));
-    disc(canvas, at, radius, colour, 0.97);
+    canvas.disc(at, radius, colour, 0.97);
     if is_moon {
         let dark = mix(colour, palette.zenith, 0.16);
         for (dx, dy, size) in
             [(-0.3, -0.25, 0.26), (0.3, 0.1, 0.2), (-0.1, 0.42, 0.16), (0.32, -0.42, 0.12)]
         {
-            disc(canvas, (at.0 + dx * radius, at.1 + dy * radius), size * radius, dark, 0.8);
+            canvas.disc((at.0 + dx * radius, at.1 + dy * radius), size * radius, dark, 0.8);
         }
     }
 }
@@ -74,7 +73,7 @@ fn clouds(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
     }
     // Valleys reach below the skyline.
     let lower = ((setting.skyline * 1.2) as usize).min(canvas.height);
-    haze(canvas, seed, lower, (colour, strength), 2.6, |thick| (thick - cover) * 4.5);
+    canvas.haze(seed, lower, (colour, strength), 2.6, |thick| (thick - cover) * 4.5);
 }
 
 fn birds(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
@@ -122,7 +121,7 @@ fn veils(canvas: &mut Canvas, draw: &mut Draw, lower: f32, colours: &[Colour], s
     let rows = (lower as usize).min(canvas.height);
     for colour in colours {
         let (seed, cover) = (draw.next(), draw.between(0.46, 0.58));
-        haze(canvas, seed, rows, (*colour, 0.6), stretch, |thick| (thick - cover) * 3.0);
+        canvas.haze(seed, rows, (*colour, 0.6), stretch, |thick| (thick - cover) * 3.0);
     }
 }
 
@@ -137,8 +136,8 @@ fn stars(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting, lower: f32, de
         let colour = mix(WHITE, rgb(if draw.chance(0.5) { 0xbcd4ff } else { 0xffe6c0 }), 0.6);
         canvas.blend(x as i64, y as i64, colour, shine);
         if draw.chance(0.06) {
-            disc(canvas, (x, y), short * 0.0018, colour, shine);
-            glow(canvas, (x, y), short * 0.011, colour, shine * 0.5);
+            canvas.disc((x, y), short * 0.0018, colour, shine);
+            canvas.glow((x, y), short * 0.011, colour, shine * 0.5);
         }
     }
 }
@@ -152,7 +151,7 @@ fn fireworks(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
         let at =
             (setting.width * draw.between(0.1, 0.9), setting.skyline * draw.between(0.15, 0.6));
         let reach = short * draw.between(0.08, 0.17);
-        glow(canvas, at, reach * 1.7, colour, 0.35);
+        canvas.glow(at, reach * 1.7, colour, 0.35);
         shape(canvas, "firework", colour, (at.0, at.1 + reach), reach * 2.0, Light::PLAIN);
     }
 }
@@ -174,7 +173,7 @@ fn planet(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
     let tall = setting.short * draw.between(0.28, 0.4);
     let (x, y) = (setting.width * draw.between(0.2, 0.8), setting.floor * draw.between(0.26, 0.36));
     let colour = rgb(draw.pick(&COLOURS));
-    glow(canvas, (x, y), tall * 0.85, colour, 0.4);
+    canvas.glow((x, y), tall * 0.85, colour, 0.4);
     shape(canvas, "planet", colour, (x, y + tall / 2.0), tall, Light::PLAIN);
 }
 
@@ -230,12 +229,12 @@ fn snow(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting, density: f32) {
         let at = (draw.unit() * setting.width, draw.unit() * canvas.height as f32);
         let near = draw.unit();
         let radius = short * (0.0012 + 0.0042 * near * near * near);
-        disc(canvas, at, radius.max(0.6), WHITE, 0.5 + 0.45 * (1.0 - near));
+        canvas.disc(at, radius.max(0.6), WHITE, 0.5 + 0.45 * (1.0 - near));
     }
 }
 
 fn lightning(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
     let (x, tall) = (setting.width * draw.between(0.2, 0.8), setting.skyline);
-    glow(canvas, (x, tall * 0.4), setting.short * 0.6, rgb(0xaab8ff), 0.5);
+    canvas.glow((x, tall * 0.4), setting.short * 0.6, rgb(0xaab8ff), 0.5);
     shape(canvas, "lightning", WHITE, (x, tall), tall, Light::PLAIN);
 }

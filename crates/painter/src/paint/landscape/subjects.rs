@@ -9,7 +9,6 @@ use super::{
         silhouette::{Light, Silhouette},
         tables::Sight,
     },
-    brushes::{glow, oval},
     setting::Setting,
 };
 
@@ -143,7 +142,7 @@ fn paint_with_load(canvas: &mut Canvas, setting: &Setting, index: usize, silhoue
     paint_loads(canvas, true);
     for (lamp, reach) in silhouette.paint(canvas) {
         if silhouette.light.has_lamps {
-            glow(canvas, lamp, reach, rgb(0xffc86a), 0.3);
+            canvas.glow(lamp, reach, rgb(0xffc86a), 0.3);
         }
     }
     if let Some(text) = &scene.label {
@@ -246,7 +245,7 @@ fn shadow(canvas: &mut Canvas, setting: &Setting, silhouette: &Silhouette) {
     let (rings, x) = (26, silhouette.at.0 + aside * half * 0.4);
     for ring in 1..=rings {
         let size = half * (0.55 + 0.62 * ring as f32 / rings as f32);
-        oval(canvas, (x, silhouette.at.1 - half * 0.02), (size, size * 0.12), dark, 0.025);
+        canvas.oval((x, silhouette.at.1 - half * 0.02), (size, size * 0.12), dark, 0.025);
     }
 }
 
