@@ -267,13 +267,10 @@ impl Canvas {
 
     /// The image, with an opaque alpha channel.
     pub(super) fn into_image(self) -> RgbaImage {
+        // Casting clamps.
+        let byte = |part: f32| (part * 255.0 + 0.5) as u8;
         let opaque = |[r, g, b]: &Colour| [byte(*r), byte(*g), byte(*b), 255];
         let bytes = self.pixels.iter().map(opaque).collect::<Vec<_>>().into_flattened();
         RgbaImage::from_raw(self.width as u32, self.height as u32, bytes).unwrap_or_default()
     }
-}
-
-/// Casting clamps.
-fn byte(part: f32) -> u8 {
-    (part * 255.0 + 0.5) as u8
 }

@@ -38,12 +38,12 @@ pub(super) fn cells(count: usize, area: Area) -> Vec<Area> {
     if side < MIN_SIDE {
         return Vec::new();
     }
-    let rows = count.div_ceil(columns);
-    let top = area.y as f32 + (height - (rows as f32 * (side + gap) - gap)) / 2.0;
+    let span = |cells: usize| cells as f32 * (side + gap) - gap;
+    let top = area.y as f32 + (height - span(count.div_ceil(columns))) / 2.0;
     let cell = |index: usize| {
         let (row, column) = (index / columns, index % columns);
-        let in_row = columns.min(count - row * columns) as f32;
-        let left = area.x as f32 + (width - (in_row * (side + gap) - gap)) / 2.0;
+        let in_row = columns.min(count - row * columns);
+        let left = area.x as f32 + (width - span(in_row)) / 2.0;
         let x = (left + column as f32 * (side + gap)) as i64;
         let y = (top + row as f32 * (side + gap)) as i64;
         Area { x, y, width: side as i64, height: side as i64 }

@@ -222,14 +222,6 @@ pub(super) fn fill(picture: &Picture) -> Option<RgbaImage> {
     Some(image)
 }
 
-/// Fills the area of the dilated mask from its surroundings.
-pub(super) fn erase(picture: &Picture) -> Option<RgbaImage> {
-    let image = picture.image()?;
-    let mask = picture.mask().filter(|mask| mask.dimensions() == image.dimensions())?;
-    let mask = dilated(&mask, picture.settings.dilation);
-    Some(fill_holes(&image, &mask))
-}
-
 /// The colour of an area without any surroundings.
 const NOTHING: Pixel = [128.0, 128.0, 128.0, 255.0];
 
@@ -239,9 +231,12 @@ const RIM: usize = 8;
 
 type Pixel = [f32; 4];
 
-/// Fills the pixels where `holes` is not black from what is beside them, along the horizon if
-/// possible. The others stay unchanged.
-fn fill_holes(image: &RgbaImage, holes: &GrayImage) -> RgbaImage {
+/// Fills the area of the dilated mask from what is beside it, along the horizon if possible. The
+/// other pixels stay unchanged.
+pub(super) fn erase(picture: &Picture) -> Option<RgbaImage> {
+    let mut image = picture.image()?;
+    let mask = picture.mask().filter(|mask| mask.dimensions() == image.dimensions())?;
+    let holes = dilated(&mask, picture.settings.dilation);
     let (width, height) = (image.width() as usize, image.height() as usize);
     let known = image.pixels().zip(holes.pixels());
     let known = known.map(|(pixel, hole)| (hole.0[0] == 0).then(|| pixel.0.map(f32::from)));
@@ -253,13 +248,10 @@ fn fill_holes(image: &RgbaImage, holes: &GrayImage) -> RgbaImage {
     for x in 0..width {
         bridge(&mut pixels, x, width, height);
     }
-    let mut filled = image.clone();
-    for ((pixel, hole), new) in filled.pixels_mut().zip(holes.pixels()).zip(pixels) {
-        if hole.0[0] != 0 {
-            pixel.0 = new.unwrap_or(NOTHING).map(|part| part.round() as u8);
-        }
+    for (pixel, filled) in image.pixels_mut().zip(pixels) {
+        pixel.0 = filled.unwrap_or(NOTHING).map(|part| part.round() as u8);
     }
-    filled
+    Some(image)
 }
 
 /// Fills the holes in a line of pixels, which starts at `first` and has one every `step`: with a

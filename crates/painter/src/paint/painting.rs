@@ -8,6 +8,7 @@ use super::{
     noise::speck,
     palette::PALETTES,
     picture::{FinetuneTint, Guidance, Picture, Settings},
+    reader,
 };
 
 /// The painting, with room for a caption.
@@ -23,7 +24,7 @@ pub(super) fn part(picture: &Picture, size: (u32, u32)) -> Canvas {
 fn paint(picture: &Picture, size: (u32, u32), floor: impl Fn(&Canvas) -> f32) -> Canvas {
     let mut canvas = Canvas::new(size);
     let floor = floor(&canvas);
-    landscape::paint(&mut canvas, &picture.scene(), &picture.key(), floor);
+    landscape::paint(&mut canvas, &reader::read(&picture.prompt), &picture.key(), floor);
     apply_settings(&mut canvas, &picture.settings);
     canvas
 }

@@ -6,7 +6,7 @@ use image::{DynamicImage, GrayImage, RgbaImage};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::{reader, scene::Scene, tables};
+use super::tables;
 use crate::{
     images::{self, Image, Input},
     video::{self, DURATIONS},
@@ -126,11 +126,6 @@ impl Picture {
         }
         key.update(self.seed.to_be_bytes());
         key.finalize().into()
-    }
-
-    /// What the prompt describes.
-    pub(super) fn scene(&self) -> Scene {
-        reader::read(&self.prompt)
     }
 
     /// The image to edit.

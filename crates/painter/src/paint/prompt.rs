@@ -101,7 +101,8 @@ fn compound(text: &str, known: impl Fn(&str) -> Option<Meaning>) -> Option<Meani
     let mut ends = starts
         .filter_map(|at| text.get(at..))
         .take_while(|end| end.chars().count() >= SHORTEST_HEAD);
-    ends.find_map(|end| known(end).filter(Meaning::is_noun))
+    let is_noun = |meaning: &Meaning| matches!(meaning, Meaning::Scenery(_) | Meaning::Shows(..));
+    ends.find_map(|end| known(end).filter(is_noun))
 }
 
 fn is_kana(letter: char) -> bool {

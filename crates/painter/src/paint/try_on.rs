@@ -30,8 +30,7 @@ pub(super) fn paint(picture: &Picture) -> Option<RgbaImage> {
     let garments: Vec<_> =
         picture.inputs.iter().filter(|input| input.place != person.place).collect();
     let free = caption::above(&canvas, picture);
-    let torso = landscape::torso(&canvas, caption::floor(&canvas));
-    let torso = Area { height: (free.height - torso.y).max(0), ..torso };
+    let torso = landscape::torso(&canvas, caption::floor(&canvas), free.height);
     let areas = match garments.len() {
         1 => vec![torso],
         several => cards::cells(several, torso),

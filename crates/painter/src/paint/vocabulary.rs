@@ -7,12 +7,12 @@ use std::{collections::BTreeMap, sync::LazyLock};
 
 use super::{
     palette::Time,
-    shapes::{SHAPES, Shape},
+    shapes::{SHAPES, Shape, colour},
     tables::{Grammar, LANGUAGES, Language, Sight, named, rows},
 };
 
 /// What a word does.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(super) enum Meaning {
     /// Sets the time of day.
     At(Time),
@@ -31,10 +31,6 @@ pub(super) enum Meaning {
 impl Meaning {
     pub(super) fn is_grammar(&self) -> bool {
         matches!(self, Self::Grammar(_))
-    }
-
-    pub(super) fn is_noun(&self) -> bool {
-        matches!(self, Self::Scenery(_) | Self::Shows(..))
     }
 }
 
@@ -56,7 +52,7 @@ pub(super) fn words() -> impl Iterator<Item = (String, Language, Meaning)> {
         let meaning = match kind {
             "time" => Meaning::At(named(value)?),
             "scenery" => Meaning::Scenery(named(value)?),
-            "colour" => Meaning::Colour(hex(value)?),
+            "colour" => Meaning::Colour(colour(value).ok()?),
             "number" => Meaning::Count(value.parse().ok()?),
             "grammar" => Meaning::Grammar(named(value)?),
             _ => return None,
@@ -66,19 +62,17 @@ pub(super) fn words() -> impl Iterator<Item = (String, Language, Meaning)> {
     shapes.chain(others).flat_map(|(columns, meaning)| {
         columns.into_iter().zip(LANGUAGES).flat_map(move |(column, language)| {
             let words = column.split(", ").filter(|word| !word.is_empty());
-            words.map(move |word| match (word.split_once('#'), meaning) {
+            words.map(move |word| {
                 // `daisy#faf7f0` is a shape in another colour.
-                (Some((word, colour)), Meaning::Shows(shape, _)) => {
-                    (word.to_lowercase(), language, Meaning::Shows(shape, hex(colour)))
-                }
-                _ => (word.to_lowercase(), language, meaning),
+                let (word, own) = word.split_at(word.find('#').unwrap_or(word.len()));
+                let meaning = match meaning {
+                    Meaning::Shows(shape, _) => Meaning::Shows(shape, colour(own).ok()),
+                    other => other,
+                };
+                (word.to_lowercase(), language, meaning)
             })
         })
     })
-}
-
-fn hex(text: &str) -> Option<u32> {
-    u32::from_str_radix(text.trim_start_matches('#'), 16).ok()
 }
 
 #[cfg(test)]

@@ -56,10 +56,6 @@ pub(super) fn file(
     let spans = starts.zip(ends);
     let clusters = frames.iter().zip(spans).map(|((_, frame), span)| cluster(span, frame));
     let content = [info(end), tracks(size)].into_iter().chain(clusters);
-    [ebml_head(), master(SEGMENT, &content.collect::<Vec<_>>())].concat()
-}
-
-fn ebml_head() -> Vec<u8> {
     let head = [
         unsigned(EBML_VERSION, 1),
         unsigned(EBML_READ_VERSION, 1),
@@ -69,7 +65,7 @@ fn ebml_head() -> Vec<u8> {
         unsigned(DOC_TYPE_VERSION, 4),
         unsigned(DOC_TYPE_READ_VERSION, 2),
     ];
-    master(EBML, &head)
+    [master(EBML, &head), master(SEGMENT, &content.collect::<Vec<_>>())].concat()
 }
 
 /// Timestamps are in milliseconds, as WebM recommends.

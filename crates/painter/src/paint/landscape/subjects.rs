@@ -116,7 +116,6 @@ fn put(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting, (index, x, tall)
     let plain = Silhouette::new(shape, subject.colour, (x, foot), tall);
     let silhouette = Silhouette { is_flipped, light, ..plain };
     match zone {
-        Zone::Air if setting.is_inside() => {}
         Zone::Land | Zone::Back => shadow(canvas, setting, &silhouette),
         Zone::Water => reflection(canvas, setting, &silhouette),
         Zone::Air | Zone::Bust | Zone::Half => {}
