@@ -69,17 +69,25 @@ struct Line {
 /// Paints the caption at the bottom of the picture, of which it covers only a part, if there is
 /// room.
 pub(super) fn paint(canvas: &mut Canvas, picture: &Picture) {
-    if let Some(layout) = Layout::of(canvas, picture) {
-        // An image of the request may have a caption of its own.
-        let share = if picture.inputs.is_empty() { 0.66 } else { 0.95 };
-        layout.paint(canvas, share);
+    let Some(Layout { lines, top, margin }) = layout(canvas, picture) else { return };
+    // An image of the request may have a caption of its own.
+    let share = if picture.inputs.is_empty() { 0.66 } else { 0.95 };
+    let (all, upper) = (canvas.area(), top as i64);
+    let ground = Area { y: upper, height: all.height - upper, ..all };
+    canvas.blend_rectangle(ground, rgb(0x0a0c14), share);
+    let mut y = top + margin * 0.75;
+    for line in lines {
+        let baseline = (y + line.size * 0.82).round();
+        let colour = mix(rgb(0x0a0c14), WHITE, line.strength);
+        canvas.write(line.face, &line.text, line.size, (margin, baseline), colour);
+        y += line.size * LEADING;
     }
 }
 
 /// The area above the caption.
 pub(super) fn above(canvas: &Canvas, picture: &Picture) -> Area {
     let all = canvas.area();
-    let height = Layout::of(canvas, picture).map_or(all.height, |layout| layout.area.y);
+    let height = layout(canvas, picture).map_or(all.height, |layout| layout.top as i64);
     Area { height, ..all }
 }
 
@@ -94,40 +102,26 @@ pub(super) fn floor(canvas: &Canvas) -> f32 {
 
 struct Layout {
     lines: Vec<Line>,
-    /// The background of the text.
-    area: Area,
-    /// The top of the first line.
+    /// The upper edge.
     top: f32,
     margin: f32,
 }
 
-impl Layout {
-    /// Lays out as much text as fits. Returns `None` if there is no room at all.
-    fn of(canvas: &Canvas, picture: &Picture) -> Option<Self> {
-        let sizes = Sizes::of(canvas)?;
-        let (margin, most) = (sizes.margin, canvas.height as f32 * MOST);
-        let only_notice = || vec![sizes.print(sizes.notice())];
-        let mut choices = [2, 1, 0]
-            .into_iter()
-            .map(|prompt_lines| lines(picture, &sizes, prompt_lines))
-            .chain(std::iter::once_with(only_notice));
-        let lines = choices.find(|lines| height(lines, margin) <= most)?;
-        let bottom = canvas.height as i64;
-        let top = bottom as f32 - height(&lines, margin);
-        let area = Area { y: top as i64, height: bottom - top as i64, ..canvas.area() };
-        Some(Self { lines, area, top: top + margin * 0.75, margin })
-    }
-
-    fn paint(&self, canvas: &mut Canvas, share: f32) {
-        canvas.blend_rectangle(self.area, rgb(0x0a0c14), share);
-        let mut y = self.top;
-        for line in &self.lines {
-            let baseline = (y + line.size * 0.82).round();
-            let colour = mix(rgb(0x0a0c14), WHITE, line.strength);
-            canvas.write(line.face, &line.text, line.size, (self.margin, baseline), colour);
-            y += leading(line);
-        }
-    }
+/// Lays out as much text as fits. Returns `None` if there is no room at all.
+fn layout(canvas: &Canvas, picture: &Picture) -> Option<Layout> {
+    let sizes = Sizes::of(canvas)?;
+    let (margin, whole) = (sizes.margin, canvas.height as f32);
+    let height = |lines: &[Line]| {
+        let text: f32 = lines.iter().map(|line| line.size * LEADING).sum();
+        (text + margin * MARGINS).round()
+    };
+    let only_notice = || vec![sizes.print(sizes.notice())];
+    let mut choices = [2, 1, 0]
+        .into_iter()
+        .map(|prompt_lines| lines(picture, &sizes, prompt_lines))
+        .chain(std::iter::once_with(only_notice));
+    let lines = choices.find(|lines| height(lines) <= whole * MOST)?;
+    Some(Layout { top: whole - height(&lines), lines, margin })
 }
 
 /// The prompt in at most `prompt_lines` lines, and the small print.
@@ -163,14 +157,6 @@ fn small_print(picture: &Picture, sizes: &Sizes, missing: Option<String>) -> Vec
     print.map(|text| sizes.print(text)).collect()
 }
 
-fn leading(line: &Line) -> f32 {
-    line.size * LEADING
-}
-
-fn height(lines: &[Line], margin: f32) -> f32 {
-    (lines.iter().map(leading).sum::<f32>() + margin * MARGINS).round()
-}
-
 #[cfg(test)]
 mod tests {
     use super::{
@@ -190,7 +176,7 @@ mod tests {
             inputs: vec![],
             moments: vec![],
         };
-        let layout = Layout::of(&Canvas::new((512, 512)), &picture).unwrap();
+        let layout = layout(&Canvas::new((512, 512)), &picture).unwrap();
         layout.lines.into_iter().map(|line| line.text).collect::<Vec<_>>().join("\n")
     }
 

@@ -22,9 +22,6 @@ pub(super) fn paint(canvas: &mut Canvas, inputs: &[&Input], area: Area) {
 /// Squares for this many images in rows and columns, as large as possible; none if they would be
 /// too small.
 pub(super) fn cells(count: usize, area: Area) -> Vec<Area> {
-    if count == 0 {
-        return Vec::new();
-    }
     let (width, height) = (area.width as f32, area.height as f32);
     let gap = (width.min(height) * 0.03).max(1.0);
     let side_with = |columns: usize| {
@@ -33,11 +30,9 @@ pub(super) fn cells(count: usize, area: Area) -> Vec<Area> {
             .min((height - gap * (rows - 1) as f32) / rows as f32)
             .floor()
     };
-    let columns = (1..=count).max_by(|a, b| side_with(*a).total_cmp(&side_with(*b))).unwrap_or(1);
-    let side = side_with(columns);
-    if side < MIN_SIDE {
-        return Vec::new();
-    }
+    let sides = (1..=count).map(|columns| (side_with(columns), columns));
+    let largest = sides.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|(side, _)| *side >= MIN_SIDE);
+    let Some((side, columns)) = largest else { return Vec::new() };
     let span = |cells: usize| cells as f32 * (side + gap) - gap;
     let top = area.y as f32 + (height - span(count.div_ceil(columns))) / 2.0;
     let cell = |index: usize| {

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use image::{DynamicImage, GrayImage, Luma, RgbaImage, imageops};
+use image::{DynamicImage, GrayImage, Luma, Rgba, RgbaImage, imageops};
 
 use super::{
     canvas::{Area, Canvas, WHITE, luma, mix, rgb},
@@ -145,47 +145,33 @@ pub(super) fn outpaint(picture: &Picture) -> Option<RgbaImage> {
 
 /// Places the image in the picture and paints around it. Near the image this is a soft mirror image
 /// of it, which fades into the painting.
-fn around(picture: &Picture, image: &RgbaImage, at: (i64, i64)) -> RgbaImage {
-    let placed = Area {
-        x: at.0,
-        y: at.1,
-        width: i64::from(image.width()),
-        height: i64::from(image.height()),
-    };
+fn around(picture: &Picture, image: &RgbaImage, (x, y): (i64, i64)) -> RgbaImage {
+    let (width, height) = (i64::from(image.width()), i64::from(image.height()));
     let mut canvas = painting::part(picture, picture.size);
-    continue_outwards(&mut canvas, image, placed);
-    // A thin line around the image, which covers the rest of the rectangle.
-    canvas.blend_rectangle(placed.inset(-1), WHITE, 0.5);
-    let mut pixels = canvas.into_image();
-    imageops::replace(&mut pixels, image, placed.x, placed.y);
-    pixels
-}
-
-fn continue_outwards(canvas: &mut Canvas, image: &RgbaImage, placed: Area) {
     let softened = |length: u32| length.div_ceil(SOFTNESS).max(2);
     let small = (softened(image.width()), softened(image.height()));
     let small = Canvas::of(&fit::contain(image, small));
-    let reach = (placed.width.min(placed.height) as f32 * 0.6).max(1.0);
-    canvas.change(|x, y, painted| {
-        let (x, y) = (x as i64 - placed.x, y as i64 - placed.y);
-        let (dx, dy) = (outside(x, placed.width), outside(y, placed.height));
+    let reach = (width.min(height) as f32 * 0.6).max(1.0);
+    let outside = |at: i64, length: i64| (-at).max(at - length + 1).max(0);
+    canvas.change(|column, row, painted| {
+        let (across, down) = (column as i64 - x, row as i64 - y);
+        let (dx, dy) = (outside(across, width), outside(down, height));
         let distance = ((dx * dx + dy * dy) as f32).sqrt();
         let share = 1.0 - smooth((distance / reach).min(1.0));
-        mix(painted, small.at(mirrored(x, placed.width), mirrored(y, placed.height)), share)
+        mix(painted, small.at(mirrored(across, width), mirrored(down, height)), share)
     });
-}
-
-/// The distance of a position from the range `0..length`.
-fn outside(at: i64, length: i64) -> i64 {
-    (-at).max(at - length + 1).max(0)
+    // A thin line around the image, which covers the rest of the rectangle.
+    canvas.blend_rectangle(Area { x, y, width, height }.inset(-1), WHITE, 0.5);
+    let mut pixels = canvas.into_image();
+    imageops::replace(&mut pixels, image, x, y);
+    pixels
 }
 
 /// The mirrored position within the range, from 0 to 1.
 fn mirrored(at: i64, length: i64) -> f32 {
     let period = (length * 2).max(1);
     let folded = at.rem_euclid(period);
-    let folded = if folded < length { folded } else { period - 1 - folded };
-    (folded as f32 + 0.5) / length.max(1) as f32
+    (folded.min(period - 1 - folded) as f32 + 0.5) / length.max(1) as f32
 }
 
 /// Paints where the mask is white, or, without a mask, where the image is transparent. Grey blends
@@ -195,21 +181,19 @@ pub(super) fn fill(picture: &Picture) -> Option<RgbaImage> {
     let mask = match picture.mask() {
         Some(mask) => mask,
         None => {
-            let (width, height) = image.dimensions();
-            let transparency = |x, y| Luma([255 - image.get_pixel(x, y).0[3]]);
-            let mask = GrayImage::from_fn(width, height, transparency);
             // The alpha channel is the mask, and not part of the picture.
-            image.pixels_mut().for_each(|pixel| pixel.0[3] = 255);
-            mask
+            let take = |pixel: &mut Rgba<u8>| 255 - std::mem::replace(&mut pixel.0[3], 255);
+            let transparency = image.pixels_mut().map(take).collect();
+            GrayImage::from_raw(image.width(), image.height(), transparency)?
         }
     };
     if mask.dimensions() != image.dimensions() {
         return None;
     }
-    if mask.pixels().all(|covered| covered.0[0] == 0) {
+    let (left, top, width, height) = bounds(&mask);
+    if width == 0 {
         return Some(image);
     }
-    let (left, top, width, height) = bounds(&mask);
     let part = painting::part(picture, (width, height)).into_image();
     for (x, y, new) in part.enumerate_pixels() {
         let covered = u32::from(mask.get_pixel(left + x, top + y).0[0]);

@@ -1,6 +1,6 @@
 //! Draws shapes.
 
-use zeno::{Cap, Fill, Join, Mask, Stroke, Style, Transform};
+use zeno::{Cap, Join, Mask, Placement, Stroke, Transform};
 
 use super::{
     canvas::{Canvas, Colour, Point, WHITE, mix, rgb},
@@ -182,14 +182,9 @@ impl<'a> Silhouette<'a> {
         }
     }
 
-    /// Calls `paint` with each pixel that a layer covers, and how much; `up` is -1 for the mirror
+    /// Calls `dot` with each pixel that a layer covers, and how much; `up` is -1 for the mirror
     /// image. Returns where they are.
-    fn each_pixel(
-        &self,
-        layer: &Layer,
-        up: f32,
-        mut paint: impl FnMut(i64, i64, f32),
-    ) -> zeno::Placement {
+    fn each_pixel(&self, layer: &Layer, up: f32, mut dot: impl FnMut(i64, i64, f32)) -> Placement {
         let scale = self.tall / 100.0;
         let across = if self.is_flipped { -scale } else { scale };
         let transform = Transform::translation(-self.shape.wide() / 2.0, -100.0)
@@ -197,20 +192,17 @@ impl<'a> Silhouette<'a> {
             .then_translate(self.at.0, self.at.1);
         let mut mask = Mask::new(&layer.path);
         mask.transform(Some(transform));
-        match layer.line {
-            None => mask.style(Fill::NonZero),
-            Some(width) => {
-                let mut stroke = Stroke::new(width);
-                stroke.cap(Cap::Round).join(Join::Round);
-                mask.style(Style::Stroke(stroke))
-            }
-        };
+        if let Some(width) = layer.line {
+            let mut stroke = Stroke::new(width);
+            stroke.cap(Cap::Round).join(Join::Round);
+            mask.style(stroke);
+        }
         let (mask, place) = mask.render();
         let rows = mask.chunks(place.width.max(1) as usize).zip(i64::from(place.top)..);
         for (row, y) in rows {
             for (covered, x) in row.iter().zip(i64::from(place.left)..) {
                 if *covered > 0 {
-                    paint(x, y, layer.share * f32::from(*covered) / 255.0);
+                    dot(x, y, layer.share * f32::from(*covered) / 255.0);
                 }
             }
         }

@@ -26,10 +26,6 @@ pub(super) struct Line<'a> {
 impl<'a> Line<'a> {
     pub(super) fn of(face: &'a Face, text: &str, size: f32) -> Self {
         let mut line = Self::default();
-        if text.is_ascii() {
-            line.push(face, text, size);
-            return line;
-        }
         let bidi = BidiInfo::new(text, None);
         for paragraph in &bidi.paragraphs {
             let (levels, runs) = bidi.visual_runs(paragraph, paragraph.range.clone());

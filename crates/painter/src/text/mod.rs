@@ -69,16 +69,16 @@ impl Face {
         if self.width(text, size) <= room {
             return text.to_owned();
         }
-        let kept = |end: usize| format!("{}…", text.get(..end).unwrap_or_default().trim_end());
-        let fits = |end: &usize| self.width(&kept(*end), size) <= room;
-        kept(self.longest(text, fits))
+        format!("{}…", self.longest(text, "…", size, room).trim_end())
     }
 
-    /// The end of the longest beginning of a text that fits.
-    fn longest(&self, text: &str, fits: impl Fn(&usize) -> bool) -> usize {
-        let ends: Vec<_> = text.char_indices().map(|(end, _)| end).chain([text.len()]).collect();
-        let fitting = ends.partition_point(fits);
-        ends.into_iter().take(fitting).next_back().unwrap_or(0)
+    /// The longest beginning of a text that fits before an ending.
+    fn longest<'t>(&self, text: &'t str, ending: &str, size: f32, room: f32) -> &'t str {
+        let ends = text.char_indices().map(|(end, _)| end).chain([text.len()]);
+        let starts: Vec<_> = ends.filter_map(|end| text.get(..end)).collect();
+        let line = |start: &str| format!("{}{ending}", start.trim_end());
+        let fitting = starts.partition_point(|start| self.width(&line(start), size) <= room);
+        starts.into_iter().take(fitting).next_back().unwrap_or_default()
     }
 
     /// Wraps the text to at most `lines` lines no wider than `room`: between words if possible, and
@@ -87,17 +87,9 @@ impl Face {
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         let (mut wrapped, mut rest) = (Vec::new(), text.as_str());
         while !rest.is_empty() && wrapped.len() + 1 < lines {
-            let fits = |end: &usize| {
-                self.width(rest.get(..*end).unwrap_or_default().trim_end(), size) <= room
-            };
-            let most = self.longest(rest, fits);
-            let line = rest.get(..most).unwrap_or_default();
-            let end = match line.rfind(' ') {
-                _ if most == rest.len() => most,
-                _ if rest.get(most..).is_some_and(|rest| rest.starts_with(' ')) => most,
-                Some(space) if space > 0 => space,
-                _ => most,
-            };
+            let most = self.longest(rest, "", size, room).len();
+            let mut ends = rest.match_indices(' ').map(|(end, _)| end).chain([rest.len()]);
+            let end = ends.rfind(|end| (1..=most).contains(end)).unwrap_or(most);
             if end == 0 {
                 break;
             }

@@ -145,91 +145,70 @@ pub struct Clip {
 
 /// Reads a video. `max_pixels` is the maximum area of a frame.
 pub fn clip(file: &[u8], max_pixels: u64) -> Result<Clip, String> {
-    let (first, rest) = Element::first(file).ok_or("the data is not a WebM file")?;
-    if first.id != EBML {
-        return Err("the data is not a WebM file".to_owned());
-    }
+    let head = Element::first(file).filter(|(head, _)| head.id == EBML);
+    let (_, rest) = head.ok_or("the data is not a WebM file")?;
     let segment = Element::all(rest).find(|element| element.id == SEGMENT);
     let segment = segment.ok_or("the WebM file has no content")?;
-    let mut reader = Reader { scale: DEFAULT_SCALE, ..Reader::default() };
-    Element::all(segment.content).for_each(|element| reader.top(&element));
-    if reader.track.is_none() {
-        return Err("the WebM file has no VP8 track".to_owned());
-    }
-    let seconds = |ticks: i64| ticks.max(0) as f64 * reader.scale as f64 / NANOSECONDS;
-    let step = reader.frames.len().div_ceil(MAX_FRAMES).max(1);
-    let frames = reader.frames.iter().step_by(step).map(|(ticks, frame)| {
+    let scale = segment.child(INFO).and_then(|info| info.child(TIMESTAMP_SCALE));
+    let scale = scale.map_or(DEFAULT_SCALE, |scale| scale.unsigned());
+    let mut tracks = segment.child(TRACKS).into_iter().flat_map(|all| all.children(TRACK_ENTRY));
+    let track = tracks.find_map(|track| {
+        track.child(CODEC_ID).filter(|codec| codec.content == b"V_VP8")?;
+        Some(track.child(TRACK_NUMBER)?.unsigned())
+    });
+    let track = track.ok_or("the WebM file has no VP8 track")?;
+    let blocks = || segment.children(CLUSTER).flat_map(blocks);
+    let is_shown = |block: &Block<'_>| block.track == track && block.is_key_frame;
+    let shown = blocks().filter(is_shown).map(|block| (block.start, block.frame));
+    let shown: Vec<_> = shown.collect();
+    let seconds = |ticks: i64| ticks.max(0) as f64 * scale as f64 / NANOSECONDS;
+    let step = shown.len().div_ceil(MAX_FRAMES).max(1);
+    let frames = shown.iter().step_by(step).map(|(start, frame)| {
         let image = images::decode(as_webp(frame), max_pixels)?;
-        Ok((seconds(*ticks) as f32, image))
+        Ok((seconds(*start) as f32, image))
     });
     let frames = frames.collect::<Result<Vec<_>, String>>()?;
     if frames.is_empty() {
         return Err("the VP8 track has no key frame".to_owned());
     }
-    Ok(Clip { frames, duration: seconds(reader.end) as f32 })
+    let end = blocks().map(|block| block.end).max().unwrap_or(0);
+    Ok(Clip { frames, duration: seconds(end) as f32 })
 }
 
-#[derive(Default)]
-struct Reader<'a> {
-    /// Nanoseconds per tick.
-    scale: u64,
-    /// The number of the VP8 track.
-    track: Option<u64>,
-    /// The key frames with their times in ticks.
-    frames: Vec<(i64, &'a [u8])>,
+/// A frame of a track, with its times in ticks.
+struct Block<'a> {
+    track: u64,
+    start: i64,
     end: i64,
+    /// Whether the frame depends on no other.
+    is_key_frame: bool,
+    frame: &'a [u8],
 }
 
-impl<'a> Reader<'a> {
-    fn top(&mut self, element: &Element<'a>) {
-        let unsigned = |field: Element<'_>| field.unsigned();
-        match element.id {
-            INFO => self.scale = element.child(TIMESTAMP_SCALE).map_or(DEFAULT_SCALE, unsigned),
-            TRACKS => {
-                let mut entries =
-                    Element::all(element.content).filter(|child| child.id == TRACK_ENTRY);
-                self.track = entries.find_map(|entry| {
-                    entry.child(CODEC_ID).filter(|codec| codec.content == b"V_VP8")?;
-                    entry.child(TRACK_NUMBER).map(unsigned)
-                });
+/// The blocks of a cluster.
+fn blocks<'a>(cluster: Element<'a>) -> impl Iterator<Item = Block<'a>> {
+    const LACING: u8 = 0b0110;
+    let signed = |field: Element<'_>| i64::try_from(field.unsigned()).unwrap_or(i64::MAX);
+    let base = cluster.child(TIMESTAMP).map_or(0, signed);
+    Element::all(cluster.content).filter_map(move |element| {
+        let (block, shown) = match element.id {
+            SIMPLE_BLOCK => (element.content, 0),
+            BLOCK_GROUP => {
+                let shown = element.child(BLOCK_DURATION).map_or(0, signed);
+                (element.child(BLOCK)?.content, shown)
             }
-            CLUSTER => self.cluster(element.content),
-            _ => {}
-        }
-    }
-
-    fn cluster(&mut self, content: &'a [u8]) {
-        let mut start = 0;
-        for child in Element::all(content) {
-            match child.id {
-                TIMESTAMP => start = i64::try_from(child.unsigned()).unwrap_or(i64::MAX),
-                SIMPLE_BLOCK => self.block(start, child.content, 0),
-                BLOCK_GROUP => {
-                    let shown = child.child(BLOCK_DURATION).map_or(0, |shown| shown.unsigned());
-                    if let Some(block) = child.child(BLOCK) {
-                        self.block(start, block.content, shown);
-                    }
-                }
-                _ => {}
-            }
-        }
-    }
-
-    /// A block has the number of its track, its time relative to the cluster, flags, and a frame.
-    fn block(&mut self, start: i64, block: &'a [u8], shown: u64) {
-        const LACING: u8 = 0b0110;
-        let Some((track, rest)) = number(block, true) else { return };
-        let [high, low, flags, frame @ ..] = rest else { return };
-        let time = start.saturating_add(i16::from_be_bytes([*high, *low]).into());
-        let end = time.saturating_add(i64::try_from(shown).unwrap_or(i64::MAX));
-        self.end = self.end.max(end);
-        let is_whole = frame.first().is_some_and(|byte| byte & 1 == 0);
-        if Some(track) == self.track && flags & LACING == 0 && is_whole {
-            self.frames.push((time, frame));
-        }
-    }
+            _ => return None,
+        };
+        // The number of its track, its time within the cluster, and flags.
+        let (track, rest) = number(block, true)?;
+        let [high, low, flags, frame @ ..] = rest else { return None };
+        let start = base.saturating_add(i16::from_be_bytes([*high, *low]).into());
+        let is_key_frame = flags & LACING == 0 && frame.first().is_some_and(|byte| byte & 1 == 0);
+        Some(Block { track, start, end: start.saturating_add(shown), is_key_frame, frame })
+    })
 }
 
+#[derive(Clone, Copy)]
 struct Element<'a> {
     id: Id,
     content: &'a [u8],
@@ -254,8 +233,12 @@ impl<'a> Element<'a> {
         Some((Self { id: Id::try_from(id).ok()?, content }, rest))
     }
 
-    fn child(&self, id: Id) -> Option<Self> {
-        Self::all(self.content).find(|child| child.id == id)
+    fn children(self, id: Id) -> impl Iterator<Item = Self> {
+        Self::all(self.content).filter(move |child| child.id == id)
+    }
+
+    fn child(self, id: Id) -> Option<Self> {
+        self.children(id).next()
     }
 
     fn unsigned(&self) -> u64 {

@@ -71,18 +71,15 @@ pub(super) fn mountains(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting,
     let lower = setting.shore.min(setting.floor * 1.1);
     canvas.below(&top, lower, |x, under| {
         // Facets run down diagonally, because the slope is read beside the pixel.
-        let beside = |by: f32| {
-            let at = (x as f32 + under * by).clamp(0.0, (slopes.len() - 1) as f32);
-            slopes.get(at as usize).copied().unwrap_or(0.0)
-        };
+        let last = (slopes.len() - 1) as f32;
+        let beside = |by: f32| slopes[(x as f32 + under * by).clamp(0.0, last) as usize];
         let slope = beside(0.5) + 0.6 * beside(-0.3);
         let lit = if is_lit_from_right { -slope } else { slope };
         let light = smooth((0.5 + lit * 1.3).clamp(0.0, 1.0));
         let rock = mix(colour.map(|part| part * 0.72), mix(colour, ambient, 0.14), light);
         let rock = mix(rock, setting.palette.horizon, (under / (rise * 1.5)).min(0.72));
-        let y = top.get(x).copied().unwrap_or(0.0) + under - highest;
-        let jag = jags.get(x).copied().unwrap_or(0.5);
-        let cover = (snow_line * (0.7 + jag) - y * 0.8 - under * 0.3) / (short * 0.012);
+        let y = top[x] + under - highest;
+        let cover = (snow_line * (0.7 + jags[x]) - y * 0.8 - under * 0.3) / (short * 0.012);
         let snow = mix(mix(snow, colour, 0.45), snow, light);
         mix(rock, snow, cover.clamp(0.0, 1.0) * 0.95)
     });
@@ -91,7 +88,7 @@ pub(super) fn mountains(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting,
 /// How steeply an edge rises to the right (positive) or falls, smoothed.
 fn slopes(top: &[f32], short: f32) -> Vec<f32> {
     let reach = (short * 0.009).max(1.0) as usize;
-    let at = |x: usize| top.get(x.min(top.len().saturating_sub(1))).copied().unwrap_or(0.0);
+    let at = |x: usize| top[x.min(top.len() - 1)];
     (0..top.len())
         .map(|x| (at(x.saturating_sub(reach)) - at(x + reach)) / (2 * reach) as f32)
         .collect()
@@ -209,7 +206,7 @@ pub(super) fn bank(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting, top:
     let drift: Vec<f32> =
         (0..canvas.width).map(|x| ridge(seed, x as f32 / short * 2.2, 2) - 0.5).collect();
     canvas.below(top, canvas.height as f32, |x, under| {
-        let wave = drift.get(x).copied().unwrap_or(0.0) * 0.5;
+        let wave = drift[x] * 0.5;
         let down = (under / depth + wave * (under / depth).min(1.0)).clamp(0.0, 1.0);
         mix(light, shade, down * down)
     });

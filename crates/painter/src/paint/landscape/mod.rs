@@ -102,8 +102,8 @@ mod tests {
 
     use super::{
         super::{
+            prompt::{Meaning, words},
             reader::read,
-            vocabulary::{Meaning, words},
         },
         *,
     };

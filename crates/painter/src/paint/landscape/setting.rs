@@ -61,7 +61,7 @@ impl<'a> Setting<'a> {
             skyline,
             has_lake,
         };
-        let (seed, stands) = (draw.next(), stands(scene));
+        let (seed, stands) = (draw.next(), stands(scene, &GROUND));
         let has_bank = match terrain {
             Sight::City => true,
             Sight::Sea => stands || scene.has(Sight::Beach),
@@ -107,12 +107,12 @@ impl<'a> Setting<'a> {
     }
 }
 
-fn lies(scene: &Scene, zone: Zone) -> bool {
-    scene.standing().any(|subject| subject.shape.zone == zone)
-}
+/// Where things stand on the ground.
+const GROUND: [Zone; 3] = [Zone::Land, Zone::Half, Zone::Back];
 
-fn stands(scene: &Scene) -> bool {
-    [Zone::Land, Zone::Half, Zone::Back].into_iter().any(|zone| lies(scene, zone))
+/// Whether something in one of these zones is not carried.
+fn stands(scene: &Scene, zones: &[Zone]) -> bool {
+    scene.standing().any(|subject| zones.contains(&subject.shape.zone))
 }
 
 /// The terrain, and whether there is a lake in it.
@@ -134,11 +134,11 @@ fn terrain(scene: &Scene, draw: &mut Draw) -> (Sight, bool) {
         Some(Sight::Beach) => Sight::Sea,
         Some(sight) => *sight,
     };
-    let by_chance = draw.chance(0.5) && scene.is_bare() && !stands(scene);
+    let by_chance = draw.chance(0.5) && scene.is_bare() && !stands(scene, &GROUND);
     let can_have_lake = matches!(terrain, Sight::Hills | Sight::Forest);
     let has_lake = can_have_lake && (scene.has(Sight::Lake) || by_chance);
     // What floats needs water.
-    if terrain == Sight::Hills && lies(scene, Zone::Water) && !has_lake {
+    if terrain == Sight::Hills && stands(scene, &[Zone::Water]) && !has_lake {
         return (Sight::Sea, false);
     }
     (terrain, has_lake)
@@ -175,11 +175,10 @@ const TINTS: [(Sight, f32); 3] = [(Sight::Sky, 0.6), (Sight::Sun, 0.3), (Sight::
 
 /// The palette of the time of day in the prompt; without one, that of a time that suits the scene.
 fn palette_of(scene: &Scene, draw: &mut Draw) -> Palette {
-    let any = |sights: &[Sight]| sights.iter().any(|sight| scene.has(*sight));
-    let time = scene.time.or_else(|| {
-        let night = any(&NIGHTLY).then_some(Time::Night);
-        night.or_else(|| any(&DAILY).then_some(Time::Day))
-    });
+    let suited =
+        |sights: &[Sight], time: Time| sights.iter().any(|sight| scene.has(*sight)).then_some(time);
+    let time = scene.time.or_else(|| suited(&NIGHTLY, Time::Night));
+    let time = time.or_else(|| suited(&DAILY, Time::Day));
     let suits = |palette: &&Palette| match time {
         Some(time) => palette.time == time,
         None => scene.subjects.is_empty() || palette.time != Time::Night,
@@ -187,28 +186,18 @@ fn palette_of(scene: &Scene, draw: &mut Draw) -> Palette {
     let suitable: Vec<_> = PALETTES.iter().filter(suits).copied().collect();
     let mut palette = draw.pick(&suitable);
     let ambient = if palette.time == Time::Night { 0.28 } else { 1.0 };
-    for (sight, grey, share) in DULL {
-        if scene.has(sight) {
-            blend(&mut palette, rgb(grey).map(|part| part * ambient), share);
+    let dull = DULL.into_iter().filter(|(sight, ..)| scene.has(*sight));
+    let dull = dull.map(|(_, grey, share)| (rgb(grey).map(|part| part * ambient), share));
+    let tints =
+        TINTS.into_iter().filter_map(|(sight, share)| Some((scene.colour_of(sight)?, share)));
+    for (colour, share) in dull.chain(tints).chain(scene.tint.map(|tint| (tint, 0.5))) {
+        for part in [&mut palette.zenith, &mut palette.horizon, &mut palette.far] {
+            *part = mix(*part, colour, share);
         }
-    }
-    for (sight, share) in TINTS {
-        if let Some(colour) = scene.colour_of(sight) {
-            blend(&mut palette, colour, share);
-        }
-    }
-    if let Some(colour) = scene.tint {
-        blend(&mut palette, colour, 0.5);
+        palette.near = mix(palette.near, colour, share * 0.5);
+        palette.light = mix(palette.light, colour, share * 0.3);
     }
     palette
-}
-
-fn blend(palette: &mut Palette, colour: Colour, share: f32) {
-    for part in [&mut palette.zenith, &mut palette.horizon, &mut palette.far] {
-        *part = mix(*part, colour, share);
-    }
-    palette.near = mix(palette.near, colour, share * 0.5);
-    palette.light = mix(palette.light, colour, share * 0.3);
 }
 
 /// The colours of far and near ground, in daylight.

@@ -23,9 +23,8 @@ const ZONES: [Zone; 5] = [Zone::Air, Zone::Back, Zone::Water, Zone::Land, Zone::
 
 pub(super) fn paint(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
     for zone in ZONES {
-        let is_here = |subject: &Subject| {
-            subject.carrier.is_none() && zone_of(setting.scene, subject) == zone
-        };
+        let is_here =
+            |subject: &Subject| subject.carrier.is_none() && setting.scene.zone_of(subject) == zone;
         let spots = match *numbered(setting.scene, is_here) {
             [single] => vec![(single, across(draw, setting, single), height(setting, single, 1.0))],
             ref several => spots(draw, setting, several),
@@ -42,24 +41,13 @@ fn numbered(scene: &Scene, is_one: impl Fn(&Subject) -> bool) -> Vec<usize> {
     subjects.flat_map(|(index, subject)| vec![index; subject.count]).collect()
 }
 
-/// Half a person is a bust if it is alone. What has a place beside others stands with them.
-fn zone_of(scene: &Scene, subject: &Subject) -> Zone {
-    match subject.shape.zone {
-        Zone::Half if scene.is_bust(subject) => Zone::Bust,
-        Zone::Half => Zone::Land,
-        Zone::Back if subject.place == Place::Beside => Zone::Land,
-        Zone::Back if subject.place == Place::Across => Zone::Water,
-        zone => zone,
-    }
-}
-
 /// The horizontal position of a single thing.
 fn across(draw: &mut Draw, setting: &Setting, index: usize) -> f32 {
     let subject = &setting.scene.subjects[index];
     if subject.place == Place::Across {
         return setting.width / 2.0;
     }
-    let zone = zone_of(setting.scene, subject);
+    let zone = setting.scene.zone_of(subject);
     let is_crowded = setting.scene.standing().any(|subject| subject.shape.zone != zone);
     let (from, to) = match zone {
         // Beside what is in front.
@@ -106,7 +94,7 @@ fn spots(draw: &mut Draw, setting: &Setting, all: &[usize]) -> Vec<Spot> {
 /// Paints a thing with what it carries, and its shadow or its reflection.
 fn put(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting, (index, x, tall): Spot) {
     let subject = &setting.scene.subjects[index];
-    let (shape, zone) = (subject.shape, zone_of(setting.scene, subject));
+    let (shape, zone) = (subject.shape, setting.scene.zone_of(subject));
     let half = tall * shape.wide() / 200.0;
     let x = x.clamp(half.min(setting.width / 2.0), (setting.width - half).max(setting.width / 2.0));
     let has_label = shape.drawing().label.is_some();
@@ -140,9 +128,7 @@ fn paint_with_load(canvas: &mut Canvas, setting: &Setting, index: usize, silhoue
     };
     paint_loads(canvas, true);
     for (lamp, reach) in silhouette.paint(canvas) {
-        if silhouette.light.has_lamps {
-            canvas.glow(lamp, reach, rgb(0xffc86a), 0.3);
-        }
+        canvas.glow(lamp, reach, rgb(0xffc86a), 0.3);
     }
     if let Some(text) = &scene.label {
         silhouette.write(canvas, text);
@@ -155,7 +141,7 @@ fn height(setting: &Setting, index: usize, size: f32) -> f32 {
     let subject = &setting.scene.subjects[index];
     let (shape, floor) = (subject.shape, setting.floor);
     let as_wide_as = |share: f32| setting.width * share / shape.wide() * 100.0;
-    match zone_of(setting.scene, subject) {
+    match setting.scene.zone_of(subject) {
         _ if subject.place == Place::Across => as_wide_as(0.92).min(floor * 0.7),
         Zone::Bust if shape.zone == Zone::Half => as_wide_as(0.9).min(floor * 0.86),
         Zone::Bust => bust(setting.width, floor).1,
@@ -205,7 +191,7 @@ fn foot(canvas: &Canvas, draw: &mut Draw, setting: &Setting, (index, x, tall): S
     let subject = &setting.scene.subjects[index];
     let whole = tall * stack(setting.scene, index);
     let stands = |low: f32| ((floor + whole) * 0.5).min(floor * 0.95).max(low);
-    match zone_of(setting.scene, subject) {
+    match setting.scene.zone_of(subject) {
         // The shape ends at the lower edge.
         Zone::Bust if subject.shape.zone == Zone::Half => {
             (floor * 0.12 + tall).max(canvas.height as f32).min(floor * 0.3 + tall)
