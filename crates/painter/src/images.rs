@@ -86,7 +86,7 @@ impl Inline {
     }
 
     /// Fails if the image has more than `max_pixels` pixels.
-    pub fn check_size(&self, max_pixels: u64) -> Result<(), String> {
+    pub(crate) fn check_size(&self, max_pixels: u64) -> Result<(), String> {
         if self.pixels() <= max_pixels {
             return Ok(());
         }

@@ -1,4 +1,5 @@
-//! The pixels of a picture.
+//! The pixels of a picture, and what paints them: rectangles, text, light, ellipses, haze, and
+//! areas below an edge.
 
 use image::RgbaImage;
 
@@ -194,8 +195,8 @@ impl Canvas {
         }
     }
 
-    /// Paints from an edge down to `bottom`. `colour` depends on the column and on the distance from
-    /// the edge.
+    /// Paints from an edge down to `bottom`. `colour` depends on the column and on the distance
+    /// from the edge.
     pub(super) fn below(
         &mut self,
         top: &[f32],

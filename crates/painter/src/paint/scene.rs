@@ -80,7 +80,8 @@ impl Scene {
             || self.subjects.iter().any(|subject| self.zone_of(subject) == Zone::Bust)
     }
 
-    /// The part of a painting that a subject is in. What has a place beside others stands with them.
+    /// The part of a painting that a subject is in. What has a place beside others stands with
+    /// them.
     pub(super) fn zone_of(&self, subject: &Subject) -> Zone {
         // Half a person is cropped by the lower edge only if nothing else is in the picture.
         let is_alone = self.standing().count() == 1 && subject.count == 1;

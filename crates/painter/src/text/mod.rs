@@ -24,7 +24,8 @@ pub(super) static PROSE: LazyLock<Face> =
 pub(super) static PLAIN: LazyLock<Face> =
     LazyLock::new(|| Face::of([HACK_REGULAR, NOTO_EMOJI_REGULAR, UBUNTU_LIGHT]));
 
-/// Fonts of other scripts, which are only decompressed when they are needed: Chinese characters and kana, Hangul, and Arabic and Hebrew.
+/// Fonts of other scripts, which are only decompressed when they are needed: Chinese characters and
+/// kana, Hangul, and Arabic and Hebrew.
 static FILES: LazyLock<[Vec<u8>; 3]> = LazyLock::new(|| {
     let packed: [&[u8]; 3] = [
         include_bytes!("fonts/han.ttf.gz"),
@@ -39,7 +40,7 @@ static FILES: LazyLock<[Vec<u8>; 3]> = LazyLock::new(|| {
     })
 });
 
-/// In the order of the files.
+/// The fonts in these files, in the same order.
 static WORLD: LazyLock<Vec<FontRef<'static>>> =
     LazyLock::new(|| FILES.iter().filter_map(|file| FontRef::try_from_slice(file).ok()).collect());
 

@@ -1,7 +1,7 @@
 //! The container: frames with timestamps (RFC 9559 and its subset WebM), in EBML (RFC 8794).
 //!
-//! What reads the key frames (VP8, RFC 6386) of a given file follows no length beyond its end, and
-//! reserves no memory that a length only announces.
+//! The reader of a given file finds its key frames (VP8, RFC 6386). It follows no length beyond the
+//! end of the file, and reserves no memory that a length only announces.
 
 use super::Milliseconds;
 use crate::images::{self, Inline};
