@@ -86,7 +86,7 @@ impl Inline {
     }
 
     /// Fails if the image has more than `max_pixels` pixels.
-    pub fn check_size(&self, max_pixels: u64) -> Result<(), String> {
+    pub(crate) fn check_size(&self, max_pixels: u64) -> Result<(), String> {
         if self.pixels() <= max_pixels {
             return Ok(());
         }
@@ -213,48 +213,35 @@ fn reader(bytes: &[u8], format: ImageFormat, pixels: u64) -> ImageReader<Cursor<
 fn is_whole(format: ImageFormat, bytes: &[u8]) -> bool {
     match format {
         ImageFormat::Jpeg => jpeg_ends(bytes),
-        ImageFormat::Png => png_ends(bytes),
-        _ => riff_ends(bytes),
+        // The last chunk, with its checksum.
+        ImageFormat::Png => bytes.windows(8).any(|chunk| chunk == b"IEND\xae\x42\x60\x82"),
+        // The header of a webp has its length.
+        _ => bytes
+            .get(4..)
+            .and_then(|rest| rest.first_chunk())
+            .is_some_and(|length| bytes.len() as u64 >= u64::from(u32::from_le_bytes(*length)) + 8),
     }
-}
-
-/// Whether a webp has the length in its header.
-fn riff_ends(bytes: &[u8]) -> bool {
-    let Some(&[a, b, c, d]) = bytes.get(4..8) else { return false };
-    bytes.len() as u64 >= u64::from(u32::from_le_bytes([a, b, c, d])) + 8
-}
-
-/// Whether a png has its last chunk, with its checksum.
-fn png_ends(bytes: &[u8]) -> bool {
-    bytes.windows(8).any(|chunk| chunk == b"IEND\xae\x42\x60\x82")
 }
 
 /// Whether a jpeg has its end marker.
 fn jpeg_ends(bytes: &[u8]) -> bool {
-    let mut at = 2;
-    while let Some(marker) = bytes.get(at..at + 2) {
-        match marker {
-            [0xff, 0xd9] => return true,
+    // Image data ends at a marker that is neither an escaped 0xff nor a restart.
+    let is_end = |pair: &[u8]| matches!(pair, [0xff, next] if !matches!(next, 0 | 0xd0..=0xd7));
+    let mut rest = bytes.get(2..).unwrap_or_default();
+    while let [0xff, marker, after @ ..] = rest {
+        let skipped = match (marker, after) {
+            (0xd9, _) => return true,
             // Fill bytes, and markers without a segment.
-            [0xff, 0xff] => at += 1,
-            [0xff, 0x01 | 0xd0..=0xd8] => at += 2,
-            [0xff, kind] => {
-                let Some(&[high, low]) = bytes.get(at + 2..at + 4) else {
-                    return false;
-                };
-                at += 2 + usize::from(u16::from_be_bytes([high, low])).max(2);
-                if *kind == 0xda {
-                    // Image data follows, up to a marker that is neither an escaped 0xff nor a
-                    // restart.
-                    let Some(data) = bytes.get(at..) else { return false };
-                    let end = data.windows(2).position(
-                        |pair| matches!(pair, [0xff, next] if !matches!(next, 0 | 0xd0..=0xd7)),
-                    );
-                    let Some(end) = end else { return false };
-                    at += end;
-                }
-            }
+            (0xff, _) => 1,
+            (0x01 | 0xd0..=0xd8, _) => 2,
+            (_, [high, low, ..]) => 2 + usize::from(u16::from_be_bytes([*high, *low])).max(2),
             _ => return false,
+        };
+        let is_scan = *marker == 0xda;
+        rest = rest.get(skipped..).unwrap_or_default();
+        if is_scan {
+            let end = rest.windows(2).position(is_end);
+            rest = end.and_then(|end| rest.get(end..)).unwrap_or_default();
         }
     }
     false

@@ -1,13 +1,21 @@
-//! The pixels of a picture.
+//! The pixels of a picture, and what paints them: rectangles, text, light, ellipses, haze, and
+//! areas below an edge.
 
 use image::RgbaImage;
 
+use super::noise::cloud;
 use crate::text::Face;
 
 /// A colour, each channel from 0 to 1.
 pub(super) type Colour = [f32; 3];
 
 pub(super) const WHITE: Colour = [1.0; 3];
+
+/// A position, from the left and from the top.
+pub(super) type Point = (f32, f32);
+
+/// A haze is computed for squares of this many pixels and interpolated in between.
+const GRID: usize = 8;
 
 /// The colour written `0xrrggbb`.
 pub(super) const fn rgb(hex: u32) -> Colour {
@@ -39,6 +47,12 @@ pub(super) struct Area {
 }
 
 impl Area {
+    /// Its width and height, unless it is empty.
+    pub(super) fn size(self) -> Option<(u32, u32)> {
+        let size = (u32::try_from(self.width).ok()?, u32::try_from(self.height).ok()?);
+        (size.0 > 0 && size.1 > 0).then_some(size)
+    }
+
     /// The area without a frame this wide.
     pub(super) fn inset(self, by: i64) -> Self {
         let Self { x, y, width, height } = self;
@@ -54,8 +68,8 @@ pub(super) struct Canvas {
 }
 
 impl Canvas {
-    pub(super) fn new(width: u32, height: u32) -> Self {
-        let (width, height) = (width as usize, height as usize);
+    pub(super) fn new(size: (u32, u32)) -> Self {
+        let (width, height) = (size.0 as usize, size.1 as usize);
         Self { width, height, pixels: vec![[0.0; 3]; width * height] }
     }
 
@@ -147,15 +161,99 @@ impl Canvas {
         }
     }
 
-    /// Writes a line of text that starts at `at`, on its baseline.
-    pub(super) fn write(
+    /// Adds light around a point, which fades with the distance.
+    pub(super) fn glow(&mut self, at: Point, reach: f32, colour: Colour, strength: f32) {
+        let rows = (at.1 - reach).max(0.0) as usize..((at.1 + reach).max(0.0) as usize);
+        let width = self.width;
+        for y in rows.start..rows.end.min(self.height) {
+            let dy = y as f32 + 0.5 - at.1;
+            let half = (reach * reach - dy * dy).max(0.0).sqrt();
+            let end = ((at.0 + half).max(0.0) as usize).min(width);
+            let start = ((at.0 - half).max(0.0) as usize).min(end);
+            let row = self.row_mut(y).get_mut(start..end).unwrap_or_default();
+            let mut dx = start as f32 + 0.5 - at.0;
+            for pixel in row {
+                let near = (1.0 - (dx * dx + dy * dy) / (reach * reach)).max(0.0);
+                *pixel = mix(*pixel, colour, near * near * near * strength);
+                dx += 1.0;
+            }
+        }
+    }
+
+    /// Paints a disc.
+    pub(super) fn disc(&mut self, at: Point, radius: f32, colour: Colour, share: f32) {
+        self.oval(at, (radius, radius), colour, share);
+    }
+
+    /// Paints an ellipse.
+    pub(super) fn oval(&mut self, at: Point, radii: Point, colour: Colour, share: f32) {
+        let (across, down) = radii;
+        for y in (at.1 - down).floor() as i64..=(at.1 + down).ceil() as i64 {
+            let dy = (y as f32 + 0.5 - at.1) / down.max(0.01);
+            let half = (1.0 - dy * dy).max(0.0).sqrt() * across;
+            self.blend_span(y, at.0 - half, at.0 + half, colour, share);
+        }
+    }
+
+    /// Paints from an edge down to `bottom`. `colour` depends on the column and on the distance
+    /// from the edge.
+    pub(super) fn below(
         &mut self,
-        face: &Face,
-        text: &str,
-        size: f32,
-        at: (f32, f32),
-        colour: Colour,
+        top: &[f32],
+        bottom: f32,
+        colour: impl Fn(usize, f32) -> Colour,
     ) {
+        let bottom = (bottom.ceil().max(0.0) as usize).min(self.height);
+        let highest = top.iter().copied().fold(f32::MAX, f32::min).max(0.0) as usize;
+        for y in highest..bottom {
+            for (x, (pixel, top)) in self.row_mut(y).iter_mut().zip(top).enumerate() {
+                let under = y as f32 + 1.0 - top;
+                if under > 0.0 {
+                    let colour = colour(x, under);
+                    *pixel = if under < 1.0 { mix(*pixel, colour, under) } else { colour };
+                }
+            }
+        }
+    }
+
+    /// Blends a colour over the upper rows, by noise that is drawn out by `stretch` across.
+    pub(super) fn haze(
+        &mut self,
+        seed: u64,
+        rows: usize,
+        (colour, strength): (Colour, f32),
+        stretch: f32,
+        thickness: impl Fn(f32) -> f32,
+    ) {
+        let scale = 3.2 / self.short();
+        let columns = self.width / GRID + 2;
+        let grid: Vec<f32> = (0..(rows / GRID + 2) * columns)
+            .map(|index| {
+                let (x, y) = ((index % columns * GRID) as f32, (index / columns * GRID) as f32);
+                thickness(cloud(seed, x * scale, y * scale * stretch, 4)).clamp(0.0, 1.0)
+            })
+            .collect();
+        for y in 0..rows {
+            let (row, down) = (y / GRID, (y % GRID) as f32 / GRID as f32);
+            let line =
+                |row: usize| grid.get(row * columns..(row + 1) * columns).unwrap_or_default();
+            let edge: Vec<f32> =
+                line(row).iter().zip(line(row + 1)).map(|(a, b)| a + (b - a) * down).collect();
+            for (pixels, pair) in self.row_mut(y).chunks_mut(GRID).zip(edge.windows(2)) {
+                let (left, slope) =
+                    (pair[0] * strength, (pair[1] - pair[0]) * strength / GRID as f32);
+                if left == 0.0 && slope == 0.0 {
+                    continue;
+                }
+                for (across, pixel) in pixels.iter_mut().enumerate() {
+                    *pixel = mix(*pixel, colour, left + slope * across as f32);
+                }
+            }
+        }
+    }
+
+    /// Writes a line of text that starts at `at`, on its baseline.
+    pub(super) fn write(&mut self, face: &Face, text: &str, size: f32, at: Point, colour: Colour) {
         face.ink(text, size, at, &mut |x, y, share| self.blend(x, y, colour, share));
     }
 
@@ -170,13 +268,10 @@ impl Canvas {
 
     /// The image, with an opaque alpha channel.
     pub(super) fn into_image(self) -> RgbaImage {
+        // Casting clamps.
+        let byte = |part: f32| (part * 255.0 + 0.5) as u8;
         let opaque = |[r, g, b]: &Colour| [byte(*r), byte(*g), byte(*b), 255];
         let bytes = self.pixels.iter().map(opaque).collect::<Vec<_>>().into_flattened();
         RgbaImage::from_raw(self.width as u32, self.height as u32, bytes).unwrap_or_default()
     }
-}
-
-/// Casting clamps.
-fn byte(part: f32) -> u8 {
-    (part * 255.0 + 0.5) as u8
 }

@@ -30,17 +30,32 @@ const LEADING: f32 = 1.32;
 /// The space above and below the text together, in margins.
 const MARGINS: f32 = 1.35;
 
-/// The sizes of the text, and the margin.
+/// The sizes of the text, the margin, and the width of a line.
 struct Sizes {
     prompt: f32,
     small: f32,
     margin: f32,
+    room: f32,
 }
 
 impl Sizes {
-    fn of(canvas: &Canvas) -> Self {
+    /// Returns `None` if there is no room for a caption.
+    fn of(canvas: &Canvas) -> Option<Self> {
         let prompt = (canvas.short() * 0.036).clamp(12.0, 44.0);
-        Self { prompt, small: (prompt * 0.66).max(MIN_SIZE), margin: (prompt * 0.8).round() }
+        let (small, margin) = ((prompt * 0.66).max(MIN_SIZE), (prompt * 0.8).round());
+        let room = canvas.width as f32 - 2.0 * margin;
+        (room >= MIN_SIZE * 6.0).then_some(Self { prompt, small, margin, room })
+    }
+
+    /// A line of small print.
+    fn print(&self, text: &str) -> Line {
+        let text = PLAIN.elide(text, self.small, self.room);
+        Line { face: &PLAIN, text, size: self.small, strength: 0.78 }
+    }
+
+    fn notice(&self) -> &'static str {
+        let is_whole = PLAIN.width(NOTICE, self.small) <= self.room;
+        if is_whole { NOTICE } else { SHORT_NOTICE }
     }
 }
 
@@ -54,103 +69,78 @@ struct Line {
 /// Paints the caption at the bottom of the picture, of which it covers only a part, if there is
 /// room.
 pub(super) fn paint(canvas: &mut Canvas, picture: &Picture) {
-    if let Some(layout) = Layout::of(canvas, picture) {
-        // An image of the request may have a caption of its own.
-        let share = if picture.inputs.is_empty() { 0.66 } else { 0.95 };
-        layout.paint(canvas, share);
+    let Some(Layout { lines, top, margin }) = layout(canvas, picture) else { return };
+    // An image of the request may have a caption of its own.
+    let share = if picture.inputs.is_empty() { 0.66 } else { 0.95 };
+    let (all, upper) = (canvas.area(), top as i64);
+    let ground = Area { y: upper, height: all.height - upper, ..all };
+    canvas.blend_rectangle(ground, rgb(0x0a0c14), share);
+    let mut y = top + margin * 0.75;
+    for line in lines {
+        let baseline = (y + line.size * 0.82).round();
+        let colour = mix(rgb(0x0a0c14), WHITE, line.strength);
+        canvas.write(line.face, &line.text, line.size, (margin, baseline), colour);
+        y += line.size * LEADING;
     }
 }
 
 /// The area above the caption.
 pub(super) fn above(canvas: &Canvas, picture: &Picture) -> Area {
     let all = canvas.area();
-    let height = Layout::of(canvas, picture).map_or(all.height, |layout| layout.area.y);
+    let height = layout(canvas, picture).map_or(all.height, |layout| layout.top as i64);
     Area { height, ..all }
 }
 
 /// The usual upper edge of the caption: what a painting shows should be above it. It depends only
 /// on the size, so that a longer caption does not change the painting.
 pub(super) fn floor(canvas: &Canvas) -> f32 {
-    let Sizes { prompt, small, margin } = Sizes::of(canvas);
     let height = canvas.height as f32;
-    if canvas.width as f32 - 2.0 * margin < MIN_SIZE * 6.0 {
-        return height;
-    }
+    let Some(Sizes { prompt, small, margin, .. }) = Sizes::of(canvas) else { return height };
     let usual = (prompt + 2.0 * small) * LEADING + margin * MARGINS;
     if usual <= height * MOST { height - usual } else { height * (1.0 - MOST / 2.0) }
 }
 
-impl Line {
-    /// A line of small print.
-    fn print(text: String, size: f32, room: f32) -> Self {
-        Self { face: &PLAIN, text: PLAIN.elide(&text, size, room), size, strength: 0.78 }
-    }
-}
-
 struct Layout {
     lines: Vec<Line>,
-    /// The background of the text.
-    area: Area,
-    /// The top of the first line.
+    /// The upper edge.
     top: f32,
     margin: f32,
 }
 
-impl Layout {
-    /// Lays out as much text as fits. Returns `None` if there is no room at all.
-    fn of(canvas: &Canvas, picture: &Picture) -> Option<Self> {
-        let sizes = Sizes::of(canvas);
-        let (margin, most) = (sizes.margin, canvas.height as f32 * MOST);
-        let room = canvas.width as f32 - 2.0 * margin;
-        if room < MIN_SIZE * 6.0 {
-            return None;
-        }
-        let only_notice = || vec![Line::print(notice(sizes.small, room), sizes.small, room)];
-        let mut choices = [2, 1, 0]
-            .into_iter()
-            .map(|prompt_lines| lines(picture, &sizes, room, prompt_lines))
-            .chain(std::iter::once_with(only_notice));
-        let lines = choices.find(|lines| height(lines, margin) <= most)?;
-        let bottom = canvas.height as i64;
-        let top = bottom as f32 - height(&lines, margin);
-        let area = Area { y: top as i64, height: bottom - top as i64, ..canvas.area() };
-        Some(Self { lines, area, top: top + margin * 0.75, margin })
-    }
-
-    fn paint(&self, canvas: &mut Canvas, share: f32) {
-        canvas.blend_rectangle(self.area, rgb(0x0a0c14), share);
-        let mut y = self.top;
-        for line in &self.lines {
-            let baseline = (y + line.size * 0.82).round();
-            let colour = mix(rgb(0x0a0c14), WHITE, line.strength);
-            canvas.write(line.face, &line.text, line.size, (self.margin, baseline), colour);
-            y += leading(line);
-        }
-    }
+/// Lays out as much text as fits. Returns `None` if there is no room at all.
+fn layout(canvas: &Canvas, picture: &Picture) -> Option<Layout> {
+    let sizes = Sizes::of(canvas)?;
+    let (margin, whole) = (sizes.margin, canvas.height as f32);
+    let height = |lines: &[Line]| {
+        let text: f32 = lines.iter().map(|line| line.size * LEADING).sum();
+        (text + margin * MARGINS).round()
+    };
+    let only_notice = || vec![sizes.print(sizes.notice())];
+    let mut choices = [2, 1, 0]
+        .into_iter()
+        .map(|prompt_lines| lines(picture, &sizes, prompt_lines))
+        .chain(std::iter::once_with(only_notice));
+    let lines = choices.find(|lines| height(lines) <= whole * MOST)?;
+    Some(Layout { top: whole - height(&lines), lines, margin })
 }
 
 /// The prompt in at most `prompt_lines` lines, and the small print.
-fn lines(picture: &Picture, sizes: &Sizes, room: f32, prompt_lines: usize) -> Vec<Line> {
+fn lines(picture: &Picture, sizes: &Sizes, prompt_lines: usize) -> Vec<Line> {
     let prompt: String = picture.prompt.chars().take(MAX_PROMPT).collect();
-    let wrapped = PROSE.wrap(&prompt, sizes.prompt, room, prompt_lines);
+    let wrapped = PROSE.wrap(&prompt, sizes.prompt, sizes.room, prompt_lines);
     let letters = |text: &str| text.chars().filter(|letter| !letter.is_whitespace()).count();
     let shown: usize = wrapped.iter().map(|line| letters(line)).sum();
     let is_elided = wrapped.last().is_some_and(|line| line.ends_with('…'));
     let all = letters(&picture.prompt);
     let is_whole = shown >= all && (!is_elided || prompt.ends_with('…'));
     let missing = (!is_whole).then(|| format!("prompt of {all} characters"));
-    let prose = wrapped.into_iter().map(|text| Line {
-        face: &PROSE,
-        text,
-        size: sizes.prompt,
-        strength: 1.0,
-    });
-    let print = small_print(picture, sizes.small, room, missing);
-    prose.chain(print.into_iter().map(|text| Line::print(text, sizes.small, room))).collect()
+    let size = sizes.prompt;
+    let prose = wrapped.into_iter().map(|text| Line { face: &PROSE, text, size, strength: 1.0 });
+    prose.chain(small_print(picture, sizes, missing)).collect()
 }
 
 /// The facts of the request, and the notice that the picture is a placeholder.
-fn small_print(picture: &Picture, size: f32, room: f32, missing: Option<String>) -> Vec<String> {
+fn small_print(picture: &Picture, sizes: &Sizes, missing: Option<String>) -> Vec<Line> {
     let (width, height) = picture.size;
     let mut facts = format!("{} · seed {} · {width} x {height}", picture.operation, picture.seed);
     let has_image_prompt = picture.inputs.iter().any(|input| input.place == "image_prompt");
@@ -159,25 +149,12 @@ fn small_print(picture: &Picture, size: f32, room: f32, missing: Option<String>)
         facts = format!("{facts} · {fact}");
     }
     let one_line = format!("{facts} · {NOTICE}");
-    if PLAIN.width(&one_line, size) <= room {
-        return vec![one_line];
+    if PLAIN.width(&one_line, sizes.small) <= sizes.room {
+        return vec![sizes.print(&one_line)];
     }
-    let mut small_print = PLAIN.wrap(&facts, size, room, MAX_FACT_LINES);
-    small_print.push(notice(size, room));
-    small_print
-}
-
-fn notice(size: f32, room: f32) -> String {
-    let whole = PLAIN.width(NOTICE, size) <= room;
-    if whole { NOTICE } else { SHORT_NOTICE }.to_owned()
-}
-
-fn leading(line: &Line) -> f32 {
-    line.size * LEADING
-}
-
-fn height(lines: &[Line], margin: f32) -> f32 {
-    (lines.iter().map(leading).sum::<f32>() + margin * MARGINS).round()
+    let facts = PLAIN.wrap(&facts, sizes.small, sizes.room, MAX_FACT_LINES);
+    let print = facts.iter().map(String::as_str).chain([sizes.notice()]);
+    print.map(|text| sizes.print(text)).collect()
 }
 
 #[cfg(test)]
@@ -199,7 +176,7 @@ mod tests {
             inputs: vec![],
             moments: vec![],
         };
-        let layout = Layout::of(&Canvas::new(512, 512), &picture).unwrap();
+        let layout = layout(&Canvas::new((512, 512)), &picture).unwrap();
         layout.lines.into_iter().map(|line| line.text).collect::<Vec<_>>().join("\n")
     }
 

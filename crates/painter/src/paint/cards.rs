@@ -22,9 +22,6 @@ pub(super) fn paint(canvas: &mut Canvas, inputs: &[&Input], area: Area) {
 /// Squares for this many images in rows and columns, as large as possible; none if they would be
 /// too small.
 pub(super) fn cells(count: usize, area: Area) -> Vec<Area> {
-    if count == 0 {
-        return Vec::new();
-    }
     let (width, height) = (area.width as f32, area.height as f32);
     let gap = (width.min(height) * 0.03).max(1.0);
     let side_with = |columns: usize| {
@@ -33,17 +30,15 @@ pub(super) fn cells(count: usize, area: Area) -> Vec<Area> {
             .min((height - gap * (rows - 1) as f32) / rows as f32)
             .floor()
     };
-    let columns = (1..=count).max_by(|a, b| side_with(*a).total_cmp(&side_with(*b))).unwrap_or(1);
-    let side = side_with(columns);
-    if side < MIN_SIDE {
-        return Vec::new();
-    }
-    let rows = count.div_ceil(columns);
-    let top = area.y as f32 + (height - (rows as f32 * (side + gap) - gap)) / 2.0;
+    let sides = (1..=count).map(|columns| (side_with(columns), columns));
+    let largest = sides.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|(side, _)| *side >= MIN_SIDE);
+    let Some((side, columns)) = largest else { return Vec::new() };
+    let span = |cells: usize| cells as f32 * (side + gap) - gap;
+    let top = area.y as f32 + (height - span(count.div_ceil(columns))) / 2.0;
     let cell = |index: usize| {
         let (row, column) = (index / columns, index % columns);
-        let in_row = columns.min(count - row * columns) as f32;
-        let left = area.x as f32 + (width - (in_row * (side + gap) - gap)) / 2.0;
+        let in_row = columns.min(count - row * columns);
+        let left = area.x as f32 + (width - span(in_row)) / 2.0;
         let x = (left + column as f32 * (side + gap)) as i64;
         let y = (top + row as f32 * (side + gap)) as i64;
         Area { x, y, width: side as i64, height: side as i64 }
@@ -65,7 +60,14 @@ fn card(canvas: &mut Canvas, input: &Input, area: Area) {
     let inner = area.inset(frame);
     let inner = Area { height: inner.height - foot, ..inner };
     match &input.image {
-        Image::Inline(_) => thumbnail(canvas, input, inner),
+        Image::Inline(_) => {
+            if let (Some(size), Some(image)) = (inner.size(), input.decode()) {
+                let small = Canvas::of(&fit::contain(&image, size));
+                let x = inner.x + (inner.width - small.width as i64) / 2;
+                let y = inner.y + (inner.height - small.height as i64) / 2;
+                canvas.lay(&small, x, y);
+            }
+        }
         Image::Elsewhere(host) => placeholder(canvas, host, inner),
     }
     if label > 0.0 {
@@ -74,19 +76,6 @@ fn card(canvas: &mut Canvas, input: &Input, area: Area) {
         let baseline = (area.y + side - frame) as f32 - label * 0.25;
         canvas.write(&PLAIN, &text, label, (x.round(), baseline.round()), rgb(0x3a3a44));
     }
-}
-
-fn thumbnail(canvas: &mut Canvas, input: &Input, area: Area) {
-    let (Ok(width @ 1..), Ok(height @ 1..)) =
-        (u32::try_from(area.width), u32::try_from(area.height))
-    else {
-        return;
-    };
-    let Some(image) = input.decode() else { return };
-    let small = Canvas::of(&fit::contain(&image, width, height));
-    let x = area.x + (area.width - small.width as i64) / 2;
-    let y = area.y + (area.height - small.height as i64) / 2;
-    canvas.lay(&small, x, y);
 }
 
 fn placeholder(canvas: &mut Canvas, host: &str, area: Area) {

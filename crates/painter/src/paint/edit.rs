@@ -3,10 +3,10 @@
 
 use std::ops::Range;
 
-use image::{DynamicImage, GrayImage, Luma, RgbaImage, imageops};
+use image::{DynamicImage, GrayImage, Luma, Rgba, RgbaImage, imageops};
 
 use super::{
-    canvas::{Area, Canvas, Colour, WHITE, luma, mix, rgb},
+    canvas::{Area, Canvas, WHITE, luma, mix, rgb},
     caption, fit,
     noise::{Draw, smooth},
     painting,
@@ -25,11 +25,16 @@ const GROUND_SIDE: u32 = 6;
 pub(super) fn restyled(picture: &Picture, reference: &RgbaImage) -> Canvas {
     let mut canvas = whole_on_itself(reference, picture.size);
     let mut draw = Draw::new(&picture.key());
-    let palette = &PALETTES[draw.next() as usize % PALETTES.len()];
+    let palette = draw.pick(&PALETTES);
     let share = draw.between(RESTYLED.0, RESTYLED.1);
     let (width, height) = (canvas.width as f32, canvas.height as f32);
     canvas.change(|x, y, colour| {
-        let toned = tone(luma(colour), [palette.near, palette.far, palette.light]);
+        let bright = luma(colour) * 2.0;
+        let toned = if bright < 1.0 {
+            mix(palette.near, palette.far, bright)
+        } else {
+            mix(palette.far, palette.light, bright - 1.0)
+        };
         let (across, down) = (x as f32 / width - 0.5, y as f32 / height - 0.5);
         let shade = 1.0 - 0.5 * (across * across + down * down);
         mix(colour, toned, share).map(|part| part * shade)
@@ -38,25 +43,16 @@ pub(super) fn restyled(picture: &Picture, reference: &RgbaImage) -> Canvas {
     canvas
 }
 
-/// A tone from dark over middle to light.
-fn tone(brightness: f32, [dark, middle, light]: [Colour; 3]) -> Colour {
-    if brightness < 0.5 {
-        mix(dark, middle, brightness * 2.0)
-    } else {
-        mix(middle, light, brightness * 2.0 - 1.0)
-    }
-}
-
 /// The complete image in the centre, on an enlarged and blurred copy of itself.
-fn whole_on_itself(image: &RgbaImage, (width, height): (u32, u32)) -> Canvas {
-    let whole = fit::contain(image, width, height);
-    if whole.dimensions() == (width, height) {
+fn whole_on_itself(image: &RgbaImage, size: (u32, u32)) -> Canvas {
+    let whole = fit::contain(image, size);
+    if whole.dimensions() == size {
         return Canvas::of(&whole);
     }
-    let blurred = fit::cover(image, GROUND_SIDE, GROUND_SIDE);
-    let mut canvas = Canvas::of(&fit::cover(&blurred, width, height));
+    let blurred = fit::cover(image, (GROUND_SIDE, GROUND_SIDE));
+    let mut canvas = Canvas::of(&fit::cover(&blurred, size));
     canvas.change(|_, _, colour| mix(colour, rgb(0x202024), 0.4));
-    let at = ((width - whole.width()) / 2, (height - whole.height()) / 2);
+    let at = ((size.0 - whole.width()) / 2, (size.1 - whole.height()) / 2);
     canvas.lay(&Canvas::of(&whole), i64::from(at.0), i64::from(at.1));
     canvas
 }
@@ -64,12 +60,9 @@ fn whole_on_itself(image: &RgbaImage, (width, height): (u32, u32)) -> Canvas {
 /// A blend from the painting at strength 0 to the image prompt at strength 1.
 pub(super) fn remixed(picture: &Picture, image_prompt: &RgbaImage) -> Canvas {
     let mut canvas = painting::of(picture);
-    let (width, height) = picture.size;
-    let prompt = Canvas::of(&fit::cover(image_prompt, width, height));
+    let prompt = Canvas::of(&fit::cover(image_prompt, picture.size));
     let strength = picture.settings.image_prompt_strength;
-    canvas.change(|x, y, painted| {
-        mix(painted, prompt.row(y).get(x).copied().unwrap_or(painted), strength)
-    });
+    canvas.change(|x, y, painted| mix(painted, prompt.row(y)[x], strength));
     canvas
 }
 
@@ -79,22 +72,20 @@ pub(super) fn controlled(picture: &Picture) -> Option<RgbaImage> {
     let control = picture.reference()?;
     let (width, height) = picture.size;
     // Scaling down and up again smooths the image, so that noise makes no edges.
-    let small = fit::cover(&control, width.div_ceil(2), height.div_ceil(2));
-    let control = Canvas::of(&fit::cover(&small, width, height));
+    let small = fit::cover(&control, (width.div_ceil(2), height.div_ceil(2)));
+    let control = Canvas::of(&fit::cover(&small, picture.size));
     let mut canvas = painting::of(picture);
     canvas.change(|x, y, painted| {
-        let at = |x: usize, y: usize| control.row(y).get(x).map_or(0.0, |colour| luma(*colour));
+        let at = |x: usize, y: usize| luma(control.row(y)[x]);
         let near = match picture.kind {
             OperationKind::Canny => {
-                let (right, below) =
-                    ((x + 1).min(control.width - 1), (y + 1).min(control.height - 1));
-                let (left, above) = (x.saturating_sub(1), y.saturating_sub(1));
-                let (across, down) = (at(right, y) - at(left, y), at(x, below) - at(x, above));
+                let across = at((x + 1).min(control.width - 1), y) - at(x.saturating_sub(1), y);
+                let down = at(x, (y + 1).min(control.height - 1)) - at(x, y.saturating_sub(1));
                 ((across * across + down * down).sqrt() * 6.0).min(1.0)
             }
             _ => 0.7 * at(x, y) + 0.3 * y as f32 / control.height as f32,
         };
-        let light = mix(painted, [1.0; 3], 0.75);
+        let light = mix(painted, WHITE, 0.75);
         mix(painted.map(|part| part * 0.15), light, near)
     });
     caption::paint(&mut canvas, picture);
@@ -125,7 +116,7 @@ pub(super) fn deblurred(picture: &Picture) -> Option<RgbaImage> {
 fn sharpened(mut image: RgbaImage, radius: u32, amount: f32) -> RgbaImage {
     let (width, height) = image.dimensions();
     // Blurring a smaller image is faster and looks the same.
-    let small = fit::cover(&image, width.div_ceil(radius), height.div_ceil(radius));
+    let small = fit::cover(&image, (width.div_ceil(radius), height.div_ceil(radius)));
     let small = DynamicImage::from(small).fast_blur(1.0).into_rgb8();
     let blurred = Canvas::of(&DynamicImage::from(small).into_rgba8());
     for (x, y, pixel) in image.enumerate_pixels_mut() {
@@ -154,51 +145,33 @@ pub(super) fn outpaint(picture: &Picture) -> Option<RgbaImage> {
 
 /// Places the image in the picture and paints around it. Near the image this is a soft mirror image
 /// of it, which fades into the painting.
-fn around(picture: &Picture, image: &RgbaImage, at: (i64, i64)) -> RgbaImage {
-    let placed = Area {
-        x: at.0,
-        y: at.1,
-        width: i64::from(image.width()),
-        height: i64::from(image.height()),
-    };
-    let whole = Canvas::new(picture.size.0, picture.size.1).area();
-    let mut canvas = painting::within(picture, whole);
-    continue_outwards(&mut canvas, image, placed);
-    // A thin line around the image, which covers the rest of the rectangle.
-    canvas.blend_rectangle(placed.inset(-1), WHITE, 0.5);
-    let mut pixels = canvas.into_image();
-    imageops::replace(&mut pixels, image, placed.x, placed.y);
-    pixels
-}
-
-fn continue_outwards(canvas: &mut Canvas, image: &RgbaImage, placed: Area) {
-    let small = fit::contain(
-        image,
-        image.width().div_ceil(SOFTNESS).max(2),
-        image.height().div_ceil(SOFTNESS).max(2),
-    );
-    let small = Canvas::of(&small);
-    let reach = (placed.width.min(placed.height) as f32 * 0.6).max(1.0);
-    canvas.change(|x, y, painted| {
-        let (x, y) = (x as i64 - placed.x, y as i64 - placed.y);
-        let (dx, dy) = (outside(x, placed.width), outside(y, placed.height));
+fn around(picture: &Picture, image: &RgbaImage, (x, y): (i64, i64)) -> RgbaImage {
+    let (width, height) = (i64::from(image.width()), i64::from(image.height()));
+    let mut canvas = painting::part(picture, picture.size);
+    let softened = |length: u32| length.div_ceil(SOFTNESS).max(2);
+    let small = (softened(image.width()), softened(image.height()));
+    let small = Canvas::of(&fit::contain(image, small));
+    let reach = (width.min(height) as f32 * 0.6).max(1.0);
+    let outside = |at: i64, length: i64| (-at).max(at - length + 1).max(0);
+    canvas.change(|column, row, painted| {
+        let (across, down) = (column as i64 - x, row as i64 - y);
+        let (dx, dy) = (outside(across, width), outside(down, height));
         let distance = ((dx * dx + dy * dy) as f32).sqrt();
         let share = 1.0 - smooth((distance / reach).min(1.0));
-        mix(painted, small.at(mirrored(x, placed.width), mirrored(y, placed.height)), share)
+        mix(painted, small.at(mirrored(across, width), mirrored(down, height)), share)
     });
-}
-
-/// The distance of a position from the range `0..length`.
-fn outside(at: i64, length: i64) -> i64 {
-    (-at).max(at - length + 1).max(0)
+    // A thin line around the image, which covers the rest of the rectangle.
+    canvas.blend_rectangle(Area { x, y, width, height }.inset(-1), WHITE, 0.5);
+    let mut pixels = canvas.into_image();
+    imageops::replace(&mut pixels, image, x, y);
+    pixels
 }
 
 /// The mirrored position within the range, from 0 to 1.
 fn mirrored(at: i64, length: i64) -> f32 {
     let period = (length * 2).max(1);
     let folded = at.rem_euclid(period);
-    let folded = if folded < length { folded } else { period - 1 - folded };
-    (folded as f32 + 0.5) / length.max(1) as f32
+    (folded.min(period - 1 - folded) as f32 + 0.5) / length.max(1) as f32
 }
 
 /// Paints where the mask is white, or, without a mask, where the image is transparent. Grey blends
@@ -208,42 +181,29 @@ pub(super) fn fill(picture: &Picture) -> Option<RgbaImage> {
     let mask = match picture.mask() {
         Some(mask) => mask,
         None => {
-            let (width, height) = image.dimensions();
-            let transparency = |x, y| Luma([255 - image.get_pixel(x, y).0[3]]);
-            let mask = GrayImage::from_fn(width, height, transparency);
             // The alpha channel is the mask, and not part of the picture.
-            image.pixels_mut().for_each(|pixel| pixel.0[3] = 255);
-            mask
+            let take = |pixel: &mut Rgba<u8>| 255 - std::mem::replace(&mut pixel.0[3], 255);
+            let transparency = image.pixels_mut().map(take).collect();
+            GrayImage::from_raw(image.width(), image.height(), transparency)?
         }
     };
     if mask.dimensions() != image.dimensions() {
         return None;
     }
-    if mask.pixels().all(|covered| covered.0[0] == 0) {
+    let (left, top, width, height) = bounds(&mask);
+    if width == 0 {
         return Some(image);
     }
-    let painting = painting::within(picture, bounds(&mask));
-    lay(&mut image, &painting.into_image(), &mask);
-    Some(image)
-}
-
-/// Fills the area of the dilated mask from its surroundings.
-pub(super) fn erase(picture: &Picture) -> Option<RgbaImage> {
-    let image = picture.image()?;
-    let mask = picture.mask().filter(|mask| mask.dimensions() == image.dimensions())?;
-    let mask = dilated(&mask, picture.settings.dilation);
-    Some(fill_holes(&image, &mask))
-}
-
-/// Blends `new` over `image` according to the mask.
-fn lay(image: &mut RgbaImage, new: &RgbaImage, mask: &GrayImage) {
-    for ((pixel, new), covered) in image.pixels_mut().zip(new.pixels()).zip(mask.pixels()) {
-        let covered = u32::from(covered.0[0]);
+    let part = painting::part(picture, (width, height)).into_image();
+    for (x, y, new) in part.enumerate_pixels() {
+        let covered = u32::from(mask.get_pixel(left + x, top + y).0[0]);
+        let pixel = image.get_pixel_mut(left + x, top + y);
         for (part, new) in pixel.0.iter_mut().zip(new.0) {
             let sum = u32::from(*part) * (255 - covered) + u32::from(new) * covered;
             *part = ((sum + 127) / 255) as u8;
         }
     }
+    Some(image)
 }
 
 /// The colour of an area without any surroundings.
@@ -255,9 +215,12 @@ const RIM: usize = 8;
 
 type Pixel = [f32; 4];
 
-/// Fills the pixels where `holes` is not black from what is beside them, along the horizon if
-/// possible. The others stay unchanged.
-fn fill_holes(image: &RgbaImage, holes: &GrayImage) -> RgbaImage {
+/// Fills the area of the dilated mask from what is beside it, along the horizon if possible. The
+/// other pixels stay unchanged.
+pub(super) fn erase(picture: &Picture) -> Option<RgbaImage> {
+    let mut image = picture.image()?;
+    let mask = picture.mask().filter(|mask| mask.dimensions() == image.dimensions())?;
+    let holes = dilated(&mask, picture.settings.dilation);
     let (width, height) = (image.width() as usize, image.height() as usize);
     let known = image.pixels().zip(holes.pixels());
     let known = known.map(|(pixel, hole)| (hole.0[0] == 0).then(|| pixel.0.map(f32::from)));
@@ -269,13 +232,10 @@ fn fill_holes(image: &RgbaImage, holes: &GrayImage) -> RgbaImage {
     for x in 0..width {
         bridge(&mut pixels, x, width, height);
     }
-    let mut filled = image.clone();
-    for ((pixel, hole), new) in filled.pixels_mut().zip(holes.pixels()).zip(pixels) {
-        if hole.0[0] != 0 {
-            pixel.0 = new.unwrap_or(NOTHING).map(|part| part.round() as u8);
-        }
+    for (pixel, filled) in image.pixels_mut().zip(pixels) {
+        pixel.0 = filled.unwrap_or(NOTHING).map(|part| part.round() as u8);
     }
-    filled
+    Some(image)
 }
 
 /// Fills the holes in a line of pixels, which starts at `first` and has one every `step`: with a
@@ -329,15 +289,14 @@ pub(super) fn dilated(mask: &GrayImage, by: u32) -> GrayImage {
     })
 }
 
-/// The smallest rectangle that contains everything that is not black.
-pub(super) fn bounds(mask: &GrayImage) -> Area {
+/// The left and upper edge, the width and the height of the smallest rectangle that contains
+/// everything that is not black.
+pub(super) fn bounds(mask: &GrayImage) -> (u32, u32, u32, u32) {
     let is_covered = |(_, _, pixel): &(u32, u32, &Luma<u8>)| pixel.0[0] > 0;
     let covered = mask.enumerate_pixels().filter(is_covered);
     let (left, top, right, bottom) =
         covered.fold((u32::MAX, u32::MAX, 0, 0), |(left, top, right, bottom), (x, y, _)| {
             (left.min(x), top.min(y), right.max(x + 1), bottom.max(y + 1))
         });
-    let length = |from: u32, to: u32| i64::from(to.saturating_sub(from));
-    let (width, height) = (length(left, right), length(top, bottom));
-    Area { x: i64::from(left), y: i64::from(top), width, height }
+    (left, top, right.saturating_sub(left), bottom.saturating_sub(top))
 }

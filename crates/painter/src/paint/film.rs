@@ -15,70 +15,50 @@ const ZOOM: f32 = 0.08;
 /// A picture, and the time at which exactly it is shown.
 type Shot = (Milliseconds, RgbaImage);
 
-/// What a video shows.
-struct Footage {
-    /// In the order of their times, at least one, all of the same size.
-    shots: Vec<Shot>,
-    /// The rest of the picture below `moving`, which stays still: the caption.
-    still: RgbaImage,
-    /// The number of rows that move.
-    moving: u32,
-    zooms: bool,
-}
-
 /// Renders and encodes a video.
 pub(super) fn encode(picture: &Picture, spec: VideoSpec) -> Result<Vec<u8>, ImageError> {
-    let footage = footage(picture);
-    let moments: Vec<_> = footage.shots.iter().map(|(at, _)| *at).collect();
-    video::encode(picture.size, spec, &moments, |time| footage.frame(time, spec.end()))
-}
-
-fn footage(picture: &Picture) -> Footage {
     let mut shots = shots(picture);
     let first = shots.first().map(|(_, picture)| Canvas::of(picture));
     let mut canvas = first.unwrap_or_else(|| painting::of(picture));
     if shots.is_empty() {
         shots.push((0, canvas.clone().into_image()));
     }
+    // The rest of the picture, the caption, stays still.
     let moving = caption::above(&canvas, picture).height.max(0) as u32;
     caption::paint(&mut canvas, picture);
+    let still = canvas.into_image();
     // The frames of another video have a movement of their own.
-    let zooms = !picture.inputs.iter().any(|input| input.place.starts_with(CLIP));
-    Footage { shots, still: canvas.into_image(), moving, zooms }
+    let is_clip = picture.inputs.iter().any(|input| input.place.starts_with(CLIP));
+    let moments: Vec<_> = shots.iter().map(|(at, _)| *at).collect();
+    video::encode(picture.size, spec, &moments, |time| {
+        let mut frame = still.clone();
+        let next = moments.partition_point(|at| *at <= time);
+        let Some((at, picture)) = shots.get(next.saturating_sub(1)) else { return frame };
+        let after = shots.get(next).filter(|_| next > 0);
+        let span = after.map_or(spec.end(), |(after, _)| *after).saturating_sub(*at).max(1);
+        let part = time.saturating_sub(*at) as f32 / span as f32;
+        let zoom = if is_clip { 1.0 } else { 1.0 + ZOOM * part };
+        lay(picture, &mut frame, moving, zoom, 256);
+        if let Some((_, after)) = after {
+            lay(after, &mut frame, moving, 1.0, (smooth(part) * 256.0) as u32);
+        }
+        frame
+    })
 }
 
-/// The images of the request that have a time.
+/// The images of the request that have a time, in the order of their times, of the same size.
 fn shots(picture: &Picture) -> Vec<Shot> {
-    let (width, height) = picture.size;
     let timed = picture.inputs.iter().zip(&picture.moments);
     let shots = timed.filter_map(|(input, at)| {
         let image = input.decode()?;
         let shown = if input.place.starts_with(CLIP) {
             edit::restyled(picture, &image)
         } else {
-            Canvas::of(&fit::cover(&image, width, height))
+            Canvas::of(&fit::cover(&image, picture.size))
         };
         Some((((*at)? * 1000.0).round() as Milliseconds, shown.into_image()))
     });
     shots.collect()
-}
-
-impl Footage {
-    /// The frame at a time of a video that ends at `end`.
-    fn frame(&self, time: Milliseconds, end: Milliseconds) -> RgbaImage {
-        let mut frame = self.still.clone();
-        let next = self.shots.partition_point(|(at, _)| *at <= time);
-        let Some((at, picture)) = self.shots.get(next.saturating_sub(1)) else { return frame };
-        let after = self.shots.get(next).filter(|_| next > 0);
-        let span = after.map_or(end, |(after, _)| *after).saturating_sub(*at).max(1);
-        let part = time.saturating_sub(*at) as f32 / span as f32;
-        let zoom = if self.zooms { 1.0 + ZOOM * part } else { 1.0 };
-        lay(picture, &mut frame, self.moving, zoom, 256);
-        if let Some((_, after)) = after {
-            lay(after, &mut frame, self.moving, 1.0, (smooth(part) * 256.0) as u32);
-        }
-        frame
-    }
 }
 
 /// Blends the enlarged middle of `source` over the first rows of `frame`, by a share of 256.

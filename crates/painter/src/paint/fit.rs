@@ -6,38 +6,32 @@ use image::{
 };
 
 /// As large as possible within the given size, at least one pixel wide and high.
-pub(super) fn contain(image: &RgbaImage, width: u32, height: u32) -> RgbaImage {
-    let (across, down) = (u64::from(image.width()), u64::from(image.height()));
-    let (width, height) = (u64::from(width), u64::from(height));
-    // The side that limits the size.
-    let (width, height) = if across * height >= width * down {
-        (width, rounded(width * down, across))
-    } else {
-        (rounded(height * across, down), height)
-    };
-    resize(image, width as u32, height as u32)
+pub(super) fn contain(image: &RgbaImage, size: (u32, u32)) -> RgbaImage {
+    resize(image, fitted(image.dimensions(), size))
 }
 
 /// The centre of the image, cropped to exactly the given size.
-pub(super) fn cover(image: &RgbaImage, width: u32, height: u32) -> RgbaImage {
-    let (across, down) = (u64::from(image.width()), u64::from(image.height()));
-    let (w, h) = (u64::from(width), u64::from(height));
-    let (kept_across, kept_down) = if across * h >= w * down {
-        (rounded(down * w, h).min(across), down)
-    } else {
-        (across, rounded(across * h, w).min(down))
+pub(super) fn cover(image: &RgbaImage, size: (u32, u32)) -> RgbaImage {
+    let (across, down) = image.dimensions();
+    let kept = fitted(size, (across, down));
+    let (x, y) = ((across - kept.0) / 2, (down - kept.1) / 2);
+    resize(&imageops::crop_imm(image, x, y, kept.0, kept.1).to_image(), size)
+}
+
+/// The largest size within `room` that has this shape.
+fn fitted(shape: (u32, u32), room: (u32, u32)) -> (u32, u32) {
+    let scaled = |length: u32, part: u32, whole: u32| {
+        let (part, whole) = (u64::from(part), u64::from(whole));
+        ((u64::from(length) * part + whole / 2) / whole.max(1)).max(1) as u32
     };
-    let (x, y) = ((across - kept_across) / 2, (down - kept_down) / 2);
-    let (kept_across, kept_down) = (kept_across as u32, kept_down as u32);
-    let kept = imageops::crop_imm(image, x as u32, y as u32, kept_across, kept_down);
-    resize(&kept.to_image(), width, height)
+    if u64::from(shape.0) * u64::from(room.1) >= u64::from(room.0) * u64::from(shape.1) {
+        (room.0, scaled(room.0, shape.1, shape.0))
+    } else {
+        (scaled(room.1, shape.0, shape.1), room.1)
+    }
 }
 
-fn rounded(product: u64, by: u64) -> u64 {
-    ((product + by / 2) / by.max(1)).max(1)
-}
-
-fn resize(image: &RgbaImage, width: u32, height: u32) -> RgbaImage {
+fn resize(image: &RgbaImage, (width, height): (u32, u32)) -> RgbaImage {
     if image.dimensions() == (width, height) {
         return image.clone();
     }
@@ -63,9 +57,9 @@ mod tests {
             let side = |place| sides[case / sides.len().pow(place) % sides.len()];
             let [across, down, width, height] = [0, 1, 2, 3].map(side);
             let image = RgbaImage::from_pixel(across, down, image::Rgba([9, 8, 7, 255]));
-            let covered = cover(&image, width, height);
+            let covered = cover(&image, (width, height));
             assert_eq!(covered.dimensions(), (width, height));
-            let contained = contain(&image, width, height);
+            let contained = contain(&image, (width, height));
             assert!(contained.width() <= width && contained.height() <= height);
             assert!(contained.width() == width || contained.height() == height);
             for pixel in covered.pixels().chain(contained.pixels()) {
@@ -74,7 +68,7 @@ mod tests {
         }
         // An extreme shape is not enlarged in between.
         let line = RgbaImage::new(60_000, 1);
-        assert_eq!(cover(&line, 16, 2000).dimensions(), (16, 2000));
-        assert_eq!(contain(&line, 16, 2000).dimensions(), (16, 1));
+        assert_eq!(cover(&line, (16, 2000)).dimensions(), (16, 2000));
+        assert_eq!(contain(&line, (16, 2000)).dimensions(), (16, 1));
     }
 }

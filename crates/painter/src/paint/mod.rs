@@ -21,7 +21,6 @@ mod shapes;
 mod silhouette;
 mod tables;
 mod try_on;
-mod vocabulary;
 
 pub use self::film::CLIP;
 pub use self::picture::{

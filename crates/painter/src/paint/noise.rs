@@ -29,6 +29,11 @@ impl Draw {
         from + (to - from) * self.unit()
     }
 
+    /// One of several, of which there is at least one.
+    pub(super) fn pick<T: Copy>(&mut self, of: &[T]) -> T {
+        of[self.next() as usize % of.len()]
+    }
+
     /// True with the given probability.
     pub(super) fn chance(&mut self, probability: f32) -> bool {
         self.unit() < probability

@@ -3,33 +3,30 @@
 use sha2::{Digest as _, Sha256};
 
 use super::{
-    canvas::{Area, Canvas, WHITE, luma, mix},
+    canvas::{Canvas, WHITE, luma, mix},
     caption, landscape,
     noise::speck,
     palette::PALETTES,
     picture::{FinetuneTint, Guidance, Picture, Settings},
+    reader,
 };
 
 /// The painting, with room for a caption.
 pub(super) fn of(picture: &Picture) -> Canvas {
-    let mut canvas = Canvas::new(picture.size.0, picture.size.1);
-    let floor = caption::floor(&canvas);
-    paint(&mut canvas, picture, floor);
-    canvas
+    paint(picture, picture.size, caption::floor)
 }
 
-/// A painting that shows everything in a part of the picture. The rest is black.
-pub(super) fn within(picture: &Picture, area: Area) -> Canvas {
-    let mut canvas = Canvas::new(picture.size.0, picture.size.1);
-    let mut part = Canvas::new(area.width as u32, area.height as u32);
-    paint(&mut part, picture, area.height as f32);
-    canvas.lay(&part, area.x, area.y);
-    canvas
+/// The painting for a part of the picture, without a caption.
+pub(super) fn part(picture: &Picture, size: (u32, u32)) -> Canvas {
+    paint(picture, size, |canvas| canvas.height as f32)
 }
 
-fn paint(canvas: &mut Canvas, picture: &Picture, floor: f32) {
-    landscape::paint(canvas, &picture.scene(), &picture.key(), floor);
-    apply_settings(canvas, &picture.settings);
+fn paint(picture: &Picture, size: (u32, u32), floor: impl Fn(&Canvas) -> f32) -> Canvas {
+    let mut canvas = Canvas::new(size);
+    let floor = floor(&canvas);
+    landscape::paint(&mut canvas, &reader::read(&picture.prompt), &picture.key(), floor);
+    apply_settings(&mut canvas, &picture.settings);
+    canvas
 }
 
 /// How far a LoRA colours a picture at strength 1.
@@ -53,9 +50,6 @@ pub(super) fn apply_settings(canvas: &mut Canvas, settings: &Settings) {
 /// Colours the picture in two hues, dark and light, that depend on the LoRA's name.
 fn tint(canvas: &mut Canvas, finetune: &FinetuneTint) {
     let share = finetune.strength * TINT;
-    if share == 0.0 {
-        return;
-    }
     let digest: [u8; 32] = Sha256::digest(finetune.name.as_bytes()).into();
     let palette = |number: u8| &PALETTES[usize::from(number) % PALETTES.len()];
     let (first, second) = (palette(digest[0]), palette(digest[1]));

@@ -6,7 +6,7 @@ use image::{DynamicImage, GrayImage, RgbaImage};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::{reader, scene::Scene, tables};
+use super::tables;
 use crate::{
     images::{self, Image, Input},
     video::{self, DURATIONS},
@@ -128,11 +128,6 @@ impl Picture {
         key.finalize().into()
     }
 
-    /// What the prompt describes.
-    pub(super) fn scene(&self) -> Scene {
-        reader::read(&self.prompt)
-    }
-
     /// The image to edit.
     pub(super) fn image(&self) -> Option<RgbaImage> {
         self.inputs.iter().find(|input| input.place == "image")?.decode()
@@ -224,7 +219,7 @@ impl Picture {
             "the duration, the frame rate or the size exceeds the limits of a video"
         } else if self.prompt.len() > MAX_PROMPT_BYTES {
             "the prompt is longer than a mebibyte"
-        } else if !self.settings.are_possible(self.kind, &OFFSETS) {
+        } else if !self.settings.are_possible(self.kind) {
             "a setting of the picture is out of range"
         } else if self.inputs.len().max(self.moments.len()) > MAX_INPUTS {
             "it has more images than a request"
@@ -249,16 +244,17 @@ impl Picture {
 }
 
 fn check_input(input: &Input, limits: &PictureLimits) -> Result<(), String> {
-    let names = match &input.image {
+    let host = match &input.image {
         Image::Inline(image) => {
             image.check_size(limits.input_pixels)?;
-            [&input.place, ""]
+            ""
         }
-        Image::Elsewhere(host) => [&*input.place, host],
+        Image::Elsewhere(host) => host,
     };
-    let fits = names.iter().all(|name| name.len() <= MAX_NAME_BYTES);
-    fits.then_some(())
-        .ok_or_else(|| "the place or the host of an image is longer than 4096 bytes".to_owned())
+    if input.place.len().max(host.len()) > MAX_NAME_BYTES {
+        return Err("the place or the host of an image is longer than 4096 bytes".to_owned());
+    }
+    Ok(())
 }
 
 /// The maximum length of a name in the settings, in characters. Longer ones are truncated.
@@ -316,9 +312,8 @@ pub struct FinetuneTint {
 }
 
 impl Settings {
-    /// Whether a request for an operation of this kind can have these settings. `offsets` are those
-    /// at which an image may be placed.
-    pub(super) fn are_possible(&self, kind: OperationKind, offsets: &RangeInclusive<i64>) -> bool {
+    /// Whether a request for an operation of this kind can have these settings.
+    fn are_possible(&self, kind: OperationKind) -> bool {
         let guidance = self.guidance.iter().all(|guidance| {
             guidance.value.is_finite() && guidance.neutral.is_finite() && guidance.neutral > 0.0
         });
@@ -328,8 +323,8 @@ impl Settings {
             [finetune.map(|tune| &tune.name), self.aspect_ratio.as_ref(), self.mode.as_ref()];
         let (added, (x, y)) = (self.added, self.offset);
         let placed = match kind {
-            OperationKind::Expand => offsets.contains(&added.0) && offsets.contains(&added.1),
-            OperationKind::Outpaint => [x, y].iter().flatten().all(|at| offsets.contains(at)),
+            OperationKind::Expand => OFFSETS.contains(&added.0) && OFFSETS.contains(&added.1),
+            OperationKind::Outpaint => [x, y].iter().flatten().all(|at| OFFSETS.contains(at)),
             _ => true,
         };
         (guidance && strength && placed)

@@ -1,8 +1,14 @@
 //! Splits a prompt into terms, and looks up their meanings.
+//!
+//! The words that change a painting are in two tables: `shapes/shapes.tsv` has those of shapes, and
+//! `shapes/words.tsv` all others.
+
+use std::{collections::BTreeMap, sync::LazyLock};
 
 use super::{
-    tables::Language,
-    vocabulary::{Meaning, WORDS},
+    palette::Time,
+    shapes::{SHAPES, Shape, colour},
+    tables::{Grammar, LANGUAGES, Language, Sight, named, rows},
 };
 
 /// The maximum number of words of a term.
@@ -16,6 +22,64 @@ const GERMAN_ENDINGS: [&str; 7] = ["n", "e", "s", "en", "er", "es", "em"];
 
 /// The length of the shortest German nouns that are found at the end of a compound.
 const SHORTEST_HEAD: usize = 4;
+
+/// What a word does.
+#[derive(Clone, Copy)]
+pub(super) enum Meaning {
+    /// Sets the time of day.
+    At(Time),
+    /// Adds something to the scenery.
+    Scenery(Sight),
+    /// Shows a shape, maybe in a colour that it has unless the prompt names another.
+    Shows(&'static Shape, Option<u32>),
+    /// Colours what follows.
+    Colour(u32),
+    /// Says how many of what follows.
+    Count(usize),
+    /// Relates other words.
+    Grammar(Grammar),
+}
+
+/// The meanings of each word in lower case, by language.
+pub(super) static WORDS: LazyLock<BTreeMap<String, Vec<(Language, Meaning)>>> =
+    LazyLock::new(|| {
+        let mut all = BTreeMap::<_, Vec<_>>::new();
+        for (word, language, meaning) in words() {
+            all.entry(word).or_default().push((language, meaning));
+        }
+        all
+    });
+
+/// All words of the tables in lower case.
+pub(super) fn words() -> impl Iterator<Item = (String, Language, Meaning)> {
+    let shapes = SHAPES.iter().map(|shape| (shape.words, Meaning::Shows(shape, None)));
+    let others = rows(include_str!("../../shapes/words.tsv"));
+    let others = others.filter_map(|[kind, value, words @ ..]: [_; 6]| {
+        let meaning = match kind {
+            "time" => Meaning::At(named(value)?),
+            "scenery" => Meaning::Scenery(named(value)?),
+            "colour" => Meaning::Colour(colour(value).ok()?),
+            "number" => Meaning::Count(value.parse().ok()?),
+            "grammar" => Meaning::Grammar(named(value)?),
+            _ => return None,
+        };
+        Some((words, meaning))
+    });
+    shapes.chain(others).flat_map(|(columns, meaning)| {
+        columns.into_iter().zip(LANGUAGES).flat_map(move |(column, language)| {
+            let words = column.split(", ").filter(|word| !word.is_empty());
+            words.map(move |word| {
+                // `daisy#faf7f0` is a shape in another colour.
+                let (word, own) = word.split_at(word.find('#').unwrap_or(word.len()));
+                let meaning = match meaning {
+                    Meaning::Shows(shape, _) => Meaning::Shows(shape, colour(own).ok()),
+                    other => other,
+                };
+                (word.to_lowercase(), language, meaning)
+            })
+        })
+    })
+}
 
 /// One or more words of a prompt.
 pub(super) struct Term {
@@ -40,21 +104,20 @@ fn language(prompt: &str) -> Option<Language> {
     let count = |language: &Language| {
         let is_its = |word: &&str| {
             let mut meanings = WORDS.get(*word).into_iter().flatten();
-            meanings.any(|(own, meaning)| own == language && meaning.is_grammar())
+            meanings.any(|(own, meaning)| own == language && matches!(meaning, Meaning::Grammar(_)))
         };
-        words(prompt).filter(is_its).count()
+        split(prompt).filter(is_its).count()
     };
     // Of equal elements, `max_by_key` returns the last.
-    let languages = [Language::Spanish, Language::German, Language::English];
-    languages.into_iter().filter(|language| count(language) > 0).max_by_key(count)
+    LANGUAGES.into_iter().rev().filter(|language| count(language) > 0).max_by_key(count)
 }
 
-fn words(text: &str) -> impl Iterator<Item = &str> {
+fn split(text: &str) -> impl Iterator<Item = &str> {
     text.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty())
 }
 
 fn clause_terms(clause: &str, language: Option<Language>) -> Vec<Term> {
-    let words: Vec<_> = words(clause).flat_map(segments).collect();
+    let words: Vec<_> = split(clause).flat_map(segments).collect();
     let (mut terms, mut rest) = (Vec::new(), words.as_slice());
     while let Some(first) = rest.first() {
         let known = (1..=LONGEST.min(rest.len())).rev().find_map(|count| {
@@ -72,21 +135,17 @@ fn clause_terms(clause: &str, language: Option<Language>) -> Vec<Term> {
 
 /// The meaning of a term, and whether it is in the plural.
 fn meaning(text: &str, language: Option<Language>) -> Option<(Meaning, bool)> {
+    let is_german = language == Some(Language::German);
     let known = |singular: &str| known(singular, language);
-    if let Some(meaning) = known(text) {
-        return Some((meaning, false));
-    }
     let of_y = text.strip_suffix("ies").map(|stem| format!("{stem}y"));
     let singulars = [text.strip_suffix('s'), text.strip_suffix("es"), of_y.as_deref()];
-    let mut plural = singulars.into_iter().flatten().find_map(known);
-    if language == Some(Language::German) {
-        let mut stems = GERMAN_ENDINGS.iter().filter_map(|ending| text.strip_suffix(ending));
-        plural = plural.or_else(|| stems.find_map(known));
-    } else if plural.is_none() {
-        return None;
-    }
-    let compound = || compound(text, known).filter(|_| !text.contains(' '));
-    plural.map(|meaning| (meaning, true)).or_else(|| Some((compound()?, false)))
+    let endings = GERMAN_ENDINGS.iter().filter(|_| is_german);
+    let stems = endings.filter_map(|ending| text.strip_suffix(ending));
+    let plural = || singulars.into_iter().flatten().chain(stems).find_map(known);
+    let is_word = is_german && !text.contains(' ');
+    let compound = || is_word.then(|| compound(text, known)).flatten();
+    let singular = known(text).map(|meaning| (meaning, false));
+    singular.or_else(|| Some((plural()?, true))).or_else(|| Some((compound()?, false)))
 }
 
 fn known(word: &str, language: Option<Language>) -> Option<Meaning> {
@@ -106,19 +165,17 @@ fn compound(text: &str, known: impl Fn(&str) -> Option<Meaning>) -> Option<Meani
     let mut ends = starts
         .filter_map(|at| text.get(at..))
         .take_while(|end| end.chars().count() >= SHORTEST_HEAD);
-    ends.find_map(|end| known(end).filter(Meaning::is_noun))
+    let is_noun = |meaning: &Meaning| matches!(meaning, Meaning::Scenery(_) | Meaning::Shows(..));
+    ends.find_map(|end| known(end).filter(is_noun))
 }
 
 fn is_kana(letter: char) -> bool {
     ('\u{3041}'..='\u{30ff}').contains(&letter)
 }
 
-fn is_hiragana(letter: char) -> bool {
-    ('\u{3041}'..='\u{309f}').contains(&letter)
-}
-
 /// Splits a Japanese text, which has no spaces, into known words and the rest.
 fn segments(text: &str) -> Vec<&str> {
+    let is_hiragana = |letter: char| ('\u{3041}'..='\u{309f}').contains(&letter);
     let is_han = |letter: char| ('\u{3400}'..='\u{9fff}').contains(&letter);
     if !text.chars().any(|letter| is_kana(letter) || is_han(letter)) {
         return vec![text];
@@ -147,7 +204,7 @@ mod tests {
 
     fn nouns(prompt: &str) -> Vec<String> {
         let (clauses, _) = terms(prompt);
-        let is_known = |term: &Term| term.meaning.is_some_and(|meaning| !meaning.is_grammar());
+        let is_known = |term: &Term| !matches!(term.meaning, None | Some(Meaning::Grammar(_)));
         clauses.into_iter().flatten().filter(is_known).map(|term| term.text).collect()
     }
 
@@ -173,5 +230,29 @@ mod tests {
         assert_eq!(shape("eine Gemüsesuppe"), Some("stew"));
         assert_eq!(shape("dos perros"), Some("dog"));
         assert_eq!(nouns("雪の中の赤いキツネ"), ["雪", "赤", "キツネ"]);
+    }
+
+    #[test]
+    fn each_word_has_one_meaning_in_its_language() {
+        for (word, meanings) in WORDS.iter() {
+            for (index, (language, _)) in meanings.iter().enumerate() {
+                let is_new = meanings[..index].iter().all(|(other, _)| other != language);
+                assert!(is_new, "{word} has two meanings in {language:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn each_row_of_words_is_read() {
+        let table = include_str!("../../shapes/words.tsv");
+        let read: Vec<_> = words().map(|(word, language, _)| (word, language)).collect();
+        for [kind, value, columns @ ..] in rows::<6>(table) {
+            for (column, language) in columns.into_iter().zip(LANGUAGES) {
+                for word in column.split(", ").filter(|word| !word.is_empty()) {
+                    let known = (word.to_lowercase(), language);
+                    assert!(read.contains(&known), "{kind} {value}: {word}");
+                }
+            }
+        }
     }
 }

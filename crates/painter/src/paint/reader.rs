@@ -2,10 +2,9 @@
 
 use super::{
     canvas::{Colour, rgb},
-    prompt::{Term, terms},
+    prompt::{Meaning, Term, terms},
     scene::Scene,
     tables::{Grammar, Language, Sight},
-    vocabulary::Meaning,
 };
 
 /// A colour or number applies to the next known noun among this many words.
@@ -16,11 +15,23 @@ const SEVERAL: usize = 3;
 
 /// The scene that a prompt describes.
 pub(super) fn read(prompt: &str) -> Scene {
-    let (mut scene, unknown) = Reader::read(prompt);
+    let (clauses, language) = terms(prompt);
+    let mut reader = Reader { language, ..Reader::default() };
+    for clause in clauses {
+        for term in clause {
+            reader.read_term(&term);
+        }
+        reader.leave_adjectives();
+        (reader.last, reader.relation) = (None, None);
+        reader.head.is_over |= !reader.head.unknown.is_empty();
+    }
+    let Reader { mut scene, head, .. } = reader;
+    // Without an article, unknown words may be adjectives of what is known.
+    let is_empty = scene.subjects.is_empty() && scene.is_bare();
     let indoors = [Sight::Studio, Sight::Table, Sight::Badge];
     let is_vacant = scene.subjects.is_empty() && indoors.iter().any(|sight| scene.has(*sight));
-    if !unknown.is_empty() {
-        scene.show_label(&unknown);
+    if !head.unknown.is_empty() && (head.has_article || is_empty) {
+        scene.show_label(&head.unknown);
     } else if is_vacant && !scene.is_outside() {
         scene.show_label(&prompt.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
     } else if scene.has(Sight::Portrait) && scene.subjects.is_empty() {
@@ -69,25 +80,6 @@ struct Last {
 }
 
 impl Reader {
-    /// Returns the scene, and the words of the main thing if it has no shape.
-    fn read(prompt: &str) -> (Scene, Vec<String>) {
-        let (clauses, language) = terms(prompt);
-        let mut reader = Self { language, ..Self::default() };
-        for clause in clauses {
-            for term in clause {
-                reader.read_term(&term);
-            }
-            reader.leave_adjectives();
-            (reader.last, reader.relation) = (None, None);
-            reader.head.is_over |= !reader.head.unknown.is_empty();
-        }
-        let Self { scene, head, .. } = reader;
-        // Without an article, unknown words may be adjectives of what is known.
-        let is_empty = scene.subjects.is_empty() && scene.is_bare();
-        let unknown = if head.has_article || is_empty { head.unknown } else { Vec::new() };
-        (scene, unknown)
-    }
-
     fn read_term(&mut self, term: &Term) {
         self.adjectives.age += 1;
         if self.adjectives.age > REACH {

@@ -1,9 +1,8 @@
 //! Renders a picture with the painter for its operation.
 
 use image::{
-    DynamicImage, ImageEncoder, ImageError, ImageFormat, RgbaImage,
+    DynamicImage, ImageEncoder, ImageError, RgbaImage,
     codecs::{jpeg::JpegEncoder, png::PngEncoder, webp::WebPEncoder},
-    error::{UnsupportedError, UnsupportedErrorKind},
 };
 
 use super::{
@@ -16,12 +15,24 @@ use crate::images::Input;
 
 /// Renders and encodes the picture. The same picture yields the same bytes.
 pub fn render(picture: &Picture) -> Result<Vec<u8>, ImageError> {
-    match picture.format {
-        Format::Jpeg => encode(pixels(picture), ImageFormat::Jpeg),
-        Format::Png => encode(pixels(picture), ImageFormat::Png),
-        Format::Webp => encode(pixels(picture), ImageFormat::WebP),
-        Format::Video(spec) => film::encode(picture, spec),
+    if let Format::Video(spec) = picture.format {
+        return film::encode(picture, spec);
     }
+    let (pixels, is_jpeg) = (pixels(picture), picture.format == Format::Jpeg);
+    let is_opaque = pixels.pixels().all(|pixel| pixel.0[3] == 255);
+    // A jpeg shows white instead of transparency.
+    let pixels = if is_jpeg && !is_opaque { Canvas::of(&pixels).into_image() } else { pixels };
+    let mut pixels = DynamicImage::from(pixels);
+    if is_jpeg || is_opaque {
+        pixels = pixels.into_rgb8().into();
+    }
+    let mut bytes = Vec::new();
+    match picture.format {
+        Format::Jpeg => write(&pixels, JpegEncoder::new(&mut bytes)),
+        Format::Webp => write(&pixels, WebPEncoder::new_lossless(&mut bytes)),
+        _ => write(&pixels, PngEncoder::new(&mut bytes)),
+    }?;
+    Ok(bytes)
 }
 
 fn pixels(picture: &Picture) -> RgbaImage {
@@ -44,13 +55,14 @@ fn created(picture: &Picture) -> RgbaImage {
     let (prompts, references): (Vec<_>, Vec<_>) =
         picture.inputs.iter().partition(|input| input.place == "image_prompt");
     let prompt = prompts.first().and_then(|prompt| prompt.decode());
-    let mut canvas = match (prompt, references.as_slice()) {
+    let only = match references.as_slice() {
+        [only] => only.decode(),
+        _ => None,
+    };
+    let mut canvas = match (prompt, only) {
         (Some(prompt), _) => edit::remixed(picture, &prompt),
-        (None, [only]) => match only.decode() {
-            Some(reference) => edit::restyled(picture, &reference),
-            None => with_cards(picture, &references),
-        },
-        (None, _) => with_cards(picture, &references),
+        (None, Some(reference)) => edit::restyled(picture, &reference),
+        (None, None) => with_cards(picture, &references),
     };
     caption::paint(&mut canvas, picture);
     canvas.into_image()
@@ -67,35 +79,8 @@ fn with_cards(picture: &Picture, inputs: &[&Input]) -> Canvas {
 /// The label in every file.
 const NOTICE: &str = "Painted by the imagekiln simulator: a placeholder, not a model's work";
 
-/// Encodes as png or webp without loss, or as jpeg, which shows white instead of transparency.
-fn encode(pixels: RgbaImage, format: ImageFormat) -> Result<Vec<u8>, ImageError> {
-    let is_opaque = pixels.pixels().all(|pixel| pixel.0[3] == 255);
-    let pixels = match format {
-        ImageFormat::Jpeg if !is_opaque => Canvas::of(&pixels).into_image(),
-        _ => pixels,
-    };
-    let mut pixels = DynamicImage::from(pixels);
-    if is_opaque || format == ImageFormat::Jpeg {
-        pixels = pixels.into_rgb8().into();
-    }
-    let mut bytes = Vec::new();
-    match format {
-        ImageFormat::Jpeg => write(&pixels, JpegEncoder::new(&mut bytes), format),
-        ImageFormat::WebP => write(&pixels, WebPEncoder::new_lossless(&mut bytes), format),
-        _ => write(&pixels, PngEncoder::new(&mut bytes), format),
-    }?;
-    Ok(bytes)
-}
-
-fn write(
-    pixels: &DynamicImage,
-    mut encoder: impl ImageEncoder,
-    format: ImageFormat,
-) -> Result<(), ImageError> {
-    encoder.set_exif_metadata(exif()).map_err(|error: UnsupportedError| {
-        let kind = UnsupportedErrorKind::GenericFeature(error.to_string());
-        ImageError::Unsupported(UnsupportedError::from_format_and_kind(format.into(), kind))
-    })?;
+fn write(pixels: &DynamicImage, mut encoder: impl ImageEncoder) -> Result<(), ImageError> {
+    encoder.set_exif_metadata(exif()).map_err(ImageError::Unsupported)?;
     pixels.write_with_encoder(encoder)
 }
 

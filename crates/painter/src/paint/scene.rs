@@ -3,9 +3,9 @@
 use super::{
     canvas::{Colour, rgb},
     palette::Time,
+    prompt::Meaning,
     shapes::{Shape, Zone},
     tables::{Grammar, Sight},
-    vocabulary::Meaning,
 };
 
 /// The maximum number of different shapes in a painting.
@@ -76,17 +76,20 @@ impl Scene {
 
     /// Whether a face is large in front of a background out of focus.
     pub(super) fn is_portrait(&self) -> bool {
-        self.has(Sight::Portrait) || self.subjects.iter().any(|subject| self.is_bust(subject))
+        self.has(Sight::Portrait)
+            || self.subjects.iter().any(|subject| self.zone_of(subject) == Zone::Bust)
     }
 
-    /// Whether a subject is cropped by the lower edge.
-    pub(super) fn is_bust(&self, subject: &Subject) -> bool {
-        match subject.shape.zone {
-            _ if subject.place != Place::Ground => false,
-            Zone::Bust => true,
-            // Half a person is cropped only if nothing else is in the picture.
-            Zone::Half => self.standing().count() == 1 && subject.count == 1,
-            _ => false,
+    /// The part of a painting that a subject is in. What has a place beside others stands with
+    /// them.
+    pub(super) fn zone_of(&self, subject: &Subject) -> Zone {
+        // Half a person is cropped by the lower edge only if nothing else is in the picture.
+        let is_alone = self.standing().count() == 1 && subject.count == 1;
+        match (subject.shape.zone, subject.place) {
+            (Zone::Half, Place::Ground) if is_alone => Zone::Bust,
+            (Zone::Half, _) | (Zone::Back, Place::Beside) => Zone::Land,
+            (Zone::Back, Place::Across) => Zone::Water,
+            (zone, _) => zone,
         }
     }
 
@@ -135,13 +138,8 @@ impl Scene {
     fn show(&mut self, shape: &'static Shape, colour: Colour, count: usize) {
         let is_new = |subject: &Subject| !std::ptr::eq(subject.shape, shape);
         if self.subjects.len() < MAX_SUBJECTS && self.subjects.iter().all(is_new) {
-            self.subjects.push(Subject {
-                shape,
-                colour,
-                count,
-                place: Place::Ground,
-                carrier: None,
-            });
+            let (place, carrier) = (Place::Ground, None);
+            self.subjects.push(Subject { shape, colour, count, place, carrier });
         }
     }
 

@@ -9,7 +9,6 @@
 //! `lamp` are lit at night.
 
 use std::{
-    fmt,
     io::Read as _,
     sync::{LazyLock, OnceLock},
 };
@@ -122,12 +121,6 @@ impl Points {
             }
         }
         points
-    }
-}
-
-impl fmt::Debug for Shape {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.name)
     }
 }
 
@@ -276,7 +269,8 @@ fn number(node: Node, name: &str) -> Option<f32> {
     node.attribute(name)?.parse().ok()
 }
 
-fn colour(text: &str) -> Result<u32, String> {
+/// A colour such as `#c8552b`.
+pub(super) fn colour(text: &str) -> Result<u32, String> {
     let hex = text.strip_prefix('#').filter(|hex| hex.len() == 6);
     let hex = hex.and_then(|hex| u32::from_str_radix(hex, 16).ok());
     hex.ok_or(format!("unsupported colour {text}"))

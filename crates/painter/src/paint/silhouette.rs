@@ -1,9 +1,9 @@
 //! Draws shapes.
 
-use zeno::{Cap, Fill, Join, Mask, Stroke, Style, Transform};
+use zeno::{Cap, Join, Mask, Placement, Stroke, Transform};
 
 use super::{
-    canvas::{Canvas, Colour, WHITE, mix, rgb},
+    canvas::{Canvas, Colour, Point, WHITE, mix, rgb},
     scene::{Place, Subject},
     shapes::{Layer, Shape, Tone, Zone},
 };
@@ -32,7 +32,7 @@ pub(super) struct Silhouette<'a> {
     pub(super) shape: &'a Shape,
     pub(super) colour: Colour,
     /// The middle of its lower edge.
-    pub(super) at: (f32, f32),
+    pub(super) at: Point,
     pub(super) tall: f32,
     pub(super) is_flipped: bool,
     pub(super) light: Light,
@@ -42,12 +42,12 @@ pub(super) struct Silhouette<'a> {
 
 impl<'a> Silhouette<'a> {
     /// By day, and with nothing around it.
-    pub(super) fn new(shape: &'a Shape, colour: Colour, at: (f32, f32), tall: f32) -> Self {
+    pub(super) fn new(shape: &'a Shape, colour: Colour, at: Point, tall: f32) -> Self {
         Self { shape, colour, at, tall, is_flipped: false, light: Light::PLAIN, rim: f32::MAX }
     }
 
     /// Paints the shape. Returns the centres of its lit lamps, and how far they shine.
-    pub(super) fn paint(&self, canvas: &mut Canvas) -> Vec<((f32, f32), f32)> {
+    pub(super) fn paint(&self, canvas: &mut Canvas) -> Vec<(Point, f32)> {
         let mut lamps = Vec::new();
         let top = self.at.1 - self.tall;
         for layer in &self.shape.drawing().layers {
@@ -69,7 +69,7 @@ impl<'a> Silhouette<'a> {
     }
 
     /// Where a point of the box is in the picture.
-    fn place(&self, (x, y): (f32, f32)) -> (f32, f32) {
+    fn place(&self, (x, y): Point) -> Point {
         let scale = self.tall / 100.0;
         let across = (x - self.shape.wide() / 2.0) * if self.is_flipped { -scale } else { scale };
         (self.at.0 + across, self.at.1 + (y - 100.0) * scale)
@@ -108,7 +108,7 @@ impl<'a> Silhouette<'a> {
                 let is_whole = !matches!(self.shape.zone, Zone::Bust | Zone::Half);
                 let (low, shift) = if is_whole { (0.4, 3.5) } else { (0.2, 7.0) };
                 let low = self.at.1 - self.tall * low;
-                let is_near = |(_, y): &(f32, f32)| (y - low).abs() < self.tall * 0.04;
+                let is_near = |(_, y): &Point| (y - low).abs() < self.tall * 0.04;
                 let hand = self.pixels().into_iter().filter(is_near).map(|(x, _)| x);
                 let aside = tall * shape.wide() / 100.0 / shift;
                 (hand.fold(self.at.0, f32::max) + aside, low + tall * 0.3)
@@ -123,7 +123,7 @@ impl<'a> Silhouette<'a> {
             }
             _ => {
                 let x = self.at.0 + across;
-                let is_near = |(at, _): &(f32, f32)| (at - x).abs() < self.tall * 0.05;
+                let is_near = |(at, _): &Point| (at - x).abs() < self.tall * 0.05;
                 let top = self.pixels().into_iter().filter(is_near).map(|(_, y)| y);
                 (self.at.0, top.fold(self.at.1, f32::min) + tall * 0.03)
             }
@@ -133,7 +133,7 @@ impl<'a> Silhouette<'a> {
     }
 
     /// The pixels that the shape covers.
-    fn pixels(&self) -> Vec<(f32, f32)> {
+    fn pixels(&self) -> Vec<Point> {
         let mut pixels = Vec::new();
         for layer in &self.shape.drawing().layers {
             self.each_pixel(layer, 1.0, |x, y, share| {
@@ -168,12 +168,7 @@ impl<'a> Silhouette<'a> {
     }
 
     /// Paints the mirror image below the lower edge, fading out, on pixels that are water.
-    pub(super) fn reflect(
-        &self,
-        canvas: &mut Canvas,
-        share: f32,
-        is_water: impl Fn(i64, i64) -> bool,
-    ) {
+    pub(super) fn reflect(&self, canvas: &mut Canvas, is_water: impl Fn(i64, i64) -> bool) {
         for layer in &self.shape.drawing().layers {
             let colour = self.colour_of(layer.tone);
             self.each_pixel(layer, -1.0, |x, y, covered| {
@@ -181,20 +176,15 @@ impl<'a> Silhouette<'a> {
                 let sway = (y as f32 * 0.7).sin() * self.tall * 0.012 * (0.3 + down);
                 let x = x + sway as i64;
                 if down >= 0.0 && is_water(x, y) {
-                    canvas.blend(x, y, colour, share * (1.0 - down).max(0.0) * covered);
+                    canvas.blend(x, y, colour, 0.3 * (1.0 - down).max(0.0) * covered);
                 }
             });
         }
     }
 
-    /// Calls `paint` with each pixel that a layer covers, and how much; `up` is -1 for the mirror
+    /// Calls `dot` with each pixel that a layer covers, and how much; `up` is -1 for the mirror
     /// image. Returns where they are.
-    fn each_pixel(
-        &self,
-        layer: &Layer,
-        up: f32,
-        mut paint: impl FnMut(i64, i64, f32),
-    ) -> zeno::Placement {
+    fn each_pixel(&self, layer: &Layer, up: f32, mut dot: impl FnMut(i64, i64, f32)) -> Placement {
         let scale = self.tall / 100.0;
         let across = if self.is_flipped { -scale } else { scale };
         let transform = Transform::translation(-self.shape.wide() / 2.0, -100.0)
@@ -202,20 +192,17 @@ impl<'a> Silhouette<'a> {
             .then_translate(self.at.0, self.at.1);
         let mut mask = Mask::new(&layer.path);
         mask.transform(Some(transform));
-        match layer.line {
-            None => mask.style(Fill::NonZero),
-            Some(width) => {
-                let mut stroke = Stroke::new(width);
-                stroke.cap(Cap::Round).join(Join::Round);
-                mask.style(Style::Stroke(stroke))
-            }
-        };
+        if let Some(width) = layer.line {
+            let mut stroke = Stroke::new(width);
+            stroke.cap(Cap::Round).join(Join::Round);
+            mask.style(stroke);
+        }
         let (mask, place) = mask.render();
         let rows = mask.chunks(place.width.max(1) as usize).zip(i64::from(place.top)..);
         for (row, y) in rows {
             for (covered, x) in row.iter().zip(i64::from(place.left)..) {
                 if *covered > 0 {
-                    paint(x, y, layer.share * f32::from(*covered) / 255.0);
+                    dot(x, y, layer.share * f32::from(*covered) / 255.0);
                 }
             }
         }
@@ -230,6 +217,20 @@ impl<'a> Silhouette<'a> {
         let lit: Colour = std::array::from_fn(|part| colour[part] * self.light.ambient[part]);
         mix(lit, self.light.haze.0, self.light.haze.1)
     }
+}
+
+/// Paints a shape that no word names, with the middle of its foot at `at`. Returns its width.
+pub(super) fn shape(
+    canvas: &mut Canvas,
+    name: &str,
+    colour: Colour,
+    at: Point,
+    tall: f32,
+    light: Light,
+) -> f32 {
+    let Some(shape) = Shape::named(name) else { return tall };
+    Silhouette { light, ..Silhouette::new(shape, colour, at, tall) }.paint(canvas);
+    shape.wide() * tall / 100.0
 }
 
 /// The height of something that a shape carries, relative to that shape.
@@ -261,8 +262,8 @@ mod tests {
 
     #[test]
     fn a_reflection_stops_at_the_bank() {
-        let mut canvas = Canvas::new(100, 100);
-        silhouette("boat").reflect(&mut canvas, 1.0, |_, y| y < 60);
+        let mut canvas = Canvas::new((100, 100));
+        silhouette("boat").reflect(&mut canvas, |_, y| y < 60);
         let is_painted = |y: usize| canvas.row(y).iter().any(|pixel| *pixel != [0.0; 3]);
         assert!((50..60).all(is_painted) && !(60..100).any(is_painted));
     }

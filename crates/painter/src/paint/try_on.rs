@@ -26,13 +26,11 @@ pub fn person(inputs: &[Input]) -> Option<&Input> {
 /// The person fills the picture, and wears the garments.
 pub(super) fn paint(picture: &Picture) -> Option<RgbaImage> {
     let person = person(&picture.inputs)?;
-    let (width, height) = picture.size;
-    let mut canvas = Canvas::of(&fit::contain(&person.decode()?, width, height));
+    let mut canvas = Canvas::of(&fit::contain(&person.decode()?, picture.size));
     let garments: Vec<_> =
         picture.inputs.iter().filter(|input| input.place != person.place).collect();
     let free = caption::above(&canvas, picture);
-    let torso = landscape::torso(&canvas, caption::floor(&canvas));
-    let torso = Area { height: (free.height - torso.y).max(0), ..torso };
+    let torso = landscape::torso(&canvas, caption::floor(&canvas), free.height);
     let areas = match garments.len() {
         1 => vec![torso],
         several => cards::cells(several, torso),
@@ -50,12 +48,9 @@ pub(super) fn paint(picture: &Picture) -> Option<RgbaImage> {
 /// Puts a garment on a part of the torso, as wide as that if possible. The end of a long one is
 /// cropped.
 fn wear(canvas: &mut Canvas, garment: &RgbaImage, area: Area) {
-    let (Ok(width @ 1..), Ok(height @ 1..)) =
-        (u32::try_from(area.width), u32::try_from(area.height * 7 / 5))
-    else {
-        return;
-    };
-    let garment = fit::contain(garment, width, height);
+    let longest = Area { height: area.height * 7 / 5, ..area };
+    let Some(size) = longest.size() else { return };
+    let garment = fit::contain(garment, size);
     let left = area.x + (area.width - i64::from(garment.width())) / 2;
     let middle = garment.width() as f32 / 2.0;
     for (x, y, pixel) in garment.enumerate_pixels().filter(|at| i64::from(at.1) < area.height) {
@@ -89,7 +84,7 @@ fn cut_out(image: RgbaImage) -> RgbaImage {
     // The outermost pixels are a blend with the background.
     let mut cover = edit::dilated(&ground((image.width(), rows), is_plain), 1);
     imageops::invert(&mut cover);
-    let Area { x, y, width, height } = edit::bounds(&cover);
+    let (x, y, width, height) = edit::bounds(&cover);
     if width == 0 {
         return image;
     }
@@ -97,7 +92,7 @@ fn cut_out(image: RgbaImage) -> RgbaImage {
     for (x, y, cover) in cover.enumerate_pixels() {
         cut.get_pixel_mut(x, y).0[3] &= cover.0[0];
     }
-    imageops::crop_imm(&cut, x as u32, y as u32, width as u32, height as u32).to_image()
+    imageops::crop_imm(&cut, x, y, width, height).to_image()
 }
 
 /// The plain parts that reach in from the edges of an area, up to the garment.

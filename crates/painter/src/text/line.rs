@@ -4,9 +4,9 @@
 use ab_glyph::{Font as _, FontRef, GlyphId};
 use unicode_bidi::BidiInfo;
 
-#[cfg(feature = "shaping")]
-use super::fonts;
 use super::{BOX, Face, scale};
+#[cfg(feature = "shaping")]
+use super::{SHAPED, WORLD};
 
 /// A part of a line.
 pub(super) enum Mark<'a> {
@@ -26,10 +26,6 @@ pub(super) struct Line<'a> {
 impl<'a> Line<'a> {
     pub(super) fn of(face: &'a Face, text: &str, size: f32) -> Self {
         let mut line = Self::default();
-        if text.is_ascii() {
-            line.push(face, text, size);
-            return line;
-        }
         let bidi = BidiInfo::new(text, None);
         for paragraph in &bidi.paragraphs {
             let (levels, runs) = bidi.visual_runs(paragraph, paragraph.range.clone());
@@ -86,7 +82,7 @@ impl<'a> Line<'a> {
     pub(super) fn push_shaped(&mut self, face: &'a Face, text: &str, size: f32) -> Option<()> {
         use harfrust::{Buffer, Direction, ShapeOptions, ShaperFont};
 
-        let (font, shaped) = (fonts::arabic()?, fonts::SHAPED.as_ref()?);
+        let (font, shaped) = (WORLD.last()?, SHAPED.as_ref()?);
         let mut buffer = Buffer::new();
         buffer.push_str(text);
         buffer.set_direction(Direction::RightToLeft);

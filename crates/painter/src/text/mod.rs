@@ -1,12 +1,12 @@
 //! Text in many scripts: its width, its lines, and its pixels.
 
-mod fonts;
 mod line;
 
-use std::sync::LazyLock;
+use std::{io::Read as _, sync::LazyLock};
 
 use ab_glyph::{Font as _, FontRef, Glyph, PxScale, point};
 use epaint_default_fonts::{HACK_REGULAR, NOTO_EMOJI_REGULAR, UBUNTU_LIGHT};
+use flate2::read::GzDecoder;
 
 use self::line::{Line, Mark};
 
@@ -24,6 +24,31 @@ pub(super) static PROSE: LazyLock<Face> =
 pub(super) static PLAIN: LazyLock<Face> =
     LazyLock::new(|| Face::of([HACK_REGULAR, NOTO_EMOJI_REGULAR, UBUNTU_LIGHT]));
 
+/// Fonts of other scripts, which are only decompressed when they are needed: Chinese characters and
+/// kana, Hangul, and Arabic and Hebrew.
+static FILES: LazyLock<[Vec<u8>; 3]> = LazyLock::new(|| {
+    let packed: [&[u8]; 3] = [
+        include_bytes!("fonts/han.ttf.gz"),
+        include_bytes!("fonts/hangul.ttf.gz"),
+        include_bytes!("fonts/arabic.ttf.gz"),
+    ];
+    packed.map(|file| {
+        let mut bytes = Vec::new();
+        // A test rules out that a file is damaged.
+        let _ = GzDecoder::new(file).read_to_end(&mut bytes);
+        bytes
+    })
+});
+
+/// The fonts in these files, in the same order.
+static WORLD: LazyLock<Vec<FontRef<'static>>> =
+    LazyLock::new(|| FILES.iter().filter_map(|file| FontRef::try_from_slice(file).ok()).collect());
+
+/// For shaping: Arabic letters change their shapes with their neighbours.
+#[cfg(feature = "shaping")]
+static SHAPED: LazyLock<Option<harfrust::Font>> =
+    LazyLock::new(|| harfrust::Font::new(FILES[2].clone(), 0));
+
 impl Face {
     fn of(files: [&'static [u8]; 3]) -> Self {
         Self(files.into_iter().filter_map(|file| FontRef::try_from_slice(file).ok()).collect())
@@ -32,7 +57,7 @@ impl Face {
     /// The first font that has the character.
     fn font_of(&self, character: char) -> Option<&FontRef<'static>> {
         let has = |font: &&FontRef<'static>| font.glyph_id(character).0 != 0;
-        self.0.iter().find(has).or_else(|| fonts::WORLD.iter().find(has))
+        self.0.iter().find(has).or_else(|| WORLD.iter().find(has))
     }
 
     /// The width of a text in pixels.
@@ -45,18 +70,16 @@ impl Face {
         if self.width(text, size) <= room {
             return text.to_owned();
         }
-        let kept = |end: usize| format!("{}…", text.get(..end).unwrap_or_default().trim_end());
-        let fits = |end: &usize| self.width(&kept(*end), size) <= room;
-        kept(self.longest(text, fits))
+        format!("{}…", self.longest(text, "…", size, room).trim_end())
     }
 
-    /// The end of the longest beginning of a text that fits.
-    fn longest(&self, text: &str, fits: impl Fn(&usize) -> bool) -> usize {
-        let ends: Vec<_> = text.char_indices().map(|(end, _)| end).chain([text.len()]).collect();
-        ends.partition_point(fits)
-            .checked_sub(1)
-            .and_then(|last| ends.get(last).copied())
-            .unwrap_or(0)
+    /// The longest beginning of a text that fits before an ending.
+    fn longest<'t>(&self, text: &'t str, ending: &str, size: f32, room: f32) -> &'t str {
+        let ends = text.char_indices().map(|(end, _)| end).chain([text.len()]);
+        let starts: Vec<_> = ends.filter_map(|end| text.get(..end)).collect();
+        let line = |start: &str| format!("{}{ending}", start.trim_end());
+        let fitting = starts.partition_point(|start| self.width(&line(start), size) <= room);
+        starts.into_iter().take(fitting).next_back().unwrap_or_default()
     }
 
     /// Wraps the text to at most `lines` lines no wider than `room`: between words if possible, and
@@ -65,17 +88,9 @@ impl Face {
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         let (mut wrapped, mut rest) = (Vec::new(), text.as_str());
         while !rest.is_empty() && wrapped.len() + 1 < lines {
-            let fits = |end: &usize| {
-                self.width(rest.get(..*end).unwrap_or_default().trim_end(), size) <= room
-            };
-            let most = self.longest(rest, fits);
-            let line = rest.get(..most).unwrap_or_default();
-            let end = match line.rfind(' ') {
-                _ if most == rest.len() => most,
-                _ if rest.get(most..).is_some_and(|rest| rest.starts_with(' ')) => most,
-                Some(space) if space > 0 => space,
-                _ => most,
-            };
+            let most = self.longest(rest, "", size, room).len();
+            let mut ends = rest.match_indices(' ').map(|(end, _)| end).chain([rest.len()]);
+            let end = ends.rfind(|end| (1..=most).contains(end)).unwrap_or(most);
             if end == 0 {
                 break;
             }

@@ -3,7 +3,6 @@
 //! Each frame is a whole picture with the time at which it is shown, so no frame depends on
 //! another. Their number is limited, because a video should be encoded within seconds.
 
-mod read;
 mod webm;
 
 use std::ops::RangeInclusive;
@@ -14,17 +13,17 @@ use image::{
 };
 use serde::{Deserialize, Serialize};
 
-pub use self::read::clip;
+pub use self::webm::clip;
 
 /// The media type for players.
-pub const MEDIA_TYPE: &str = "video/webm";
+pub(crate) const MEDIA_TYPE: &str = "video/webm";
 
 /// Why a build without the feature `video` makes no video.
 const NO_ENCODER: &str =
     "this simulator was compiled without its feature `video`: compile it with default features";
 
 /// A time in a video, in milliseconds.
-pub type Milliseconds = u32;
+pub(crate) type Milliseconds = u32;
 
 /// In seconds; the maximum is that of the contract.
 pub const DURATIONS: RangeInclusive<i64> = 1..=20;
@@ -61,19 +60,19 @@ fn fits((width, height): (u32, u32)) -> bool {
 
 impl VideoSpec {
     /// Whether a request could have these settings and frames of `size` pixels.
-    pub fn is_valid(self, size: (u32, u32)) -> bool {
+    pub(crate) fn is_valid(self, size: (u32, u32)) -> bool {
         DURATIONS.contains(&self.duration.into()) && RATES.contains(&self.fps.into()) && fits(size)
     }
 
     /// The number of frames per second.
-    pub fn rate(self, (width, height): (u32, u32)) -> u32 {
+    pub(crate) fn rate(self, (width, height): (u32, u32)) -> u32 {
         let second = u64::from(width) * u64::from(height) * u64::from(self.duration);
         let affordable = MAX_PIXELS / second.max(1);
         self.fps.min(affordable.clamp(1, MAX_RATE) as u32).max(1)
     }
 
     /// When the video ends.
-    pub fn end(self) -> Milliseconds {
+    pub(crate) fn end(self) -> Milliseconds {
         self.duration * 1000
     }
 

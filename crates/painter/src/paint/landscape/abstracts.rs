@@ -5,10 +5,9 @@ use super::{
         canvas::{Canvas, Colour, WHITE, mix, rgb},
         noise::{Draw, cloud},
         scene::Scene,
-        silhouette::{Light, Silhouette},
+        silhouette::{Light, Silhouette, shape},
         tables::Sight,
     },
-    brushes::{disc, shape},
     paint,
 };
 
@@ -27,7 +26,7 @@ const COUNT: u32 = 26;
 
 /// A ground colour and those of forms, which are those of the prompt if it names any.
 fn scheme(scene: &Scene, draw: &mut Draw) -> [Colour; 4] {
-    let mut scheme = SCHEMES[draw.next() as usize % SCHEMES.len()].map(rgb);
+    let mut scheme = draw.pick(&SCHEMES).map(rgb);
     if !scene.colours.is_empty() {
         for (index, colour) in scheme.iter_mut().skip(1).enumerate() {
             let own = scene.colours[index % scene.colours.len()];
@@ -46,7 +45,7 @@ pub(super) fn forms(canvas: &mut Canvas, draw: &mut Draw, scene: &Scene) {
         let colour = scheme[1 + draw.next() as usize % 3];
         let tall = short * draw.between(0.1, 0.48) * (1.2 - number as f32 / COUNT as f32);
         let at = (draw.unit() * width, draw.unit() * height + tall / 2.0);
-        shape(canvas, FORMS[draw.next() as usize % FORMS.len()], colour, at, tall, Light::PLAIN);
+        shape(canvas, draw.pick(&FORMS), colour, at, tall, Light::PLAIN);
     }
 }
 
@@ -93,10 +92,10 @@ pub(super) fn badge(canvas: &mut Canvas, scene: &Scene, key: &[u8; 32], floor: f
     canvas.change(|_, _, _| ground);
     let side = (floor.min(canvas.width as f32) * 0.88).max(1.0);
     let (left, top) = ((canvas.width as f32 - side) / 2.0, (floor - side) / 2.0);
-    let mut inner = Canvas::new(side.ceil() as u32, side.ceil() as u32);
+    let mut inner = Canvas::new((side.ceil() as u32, side.ceil() as u32));
     paint(&mut inner, &scene.in_badge(mix(ring, WHITE, 0.72)), key, side);
     let middle = (left + side / 2.0, top + side / 2.0);
-    disc(canvas, middle, side / 2.0, ring, 1.0);
+    canvas.disc(middle, side / 2.0, ring, 1.0);
     let radius = side / 2.0 * 0.93;
     for y in 0..inner.height {
         for (x, colour) in inner.row(y).iter().enumerate() {

@@ -7,21 +7,11 @@ use super::{
         noise::{Draw, ridge, smooth},
         tables::Sight,
     },
-    brushes::{below, oval, slopes},
     setting::Setting,
 };
 
 /// The number of ranges.
 const RANGES: u32 = 5;
-
-/// The farthest ranges, if they are mountains.
-pub(super) fn far(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
-    if setting.scene.has(Sight::Mountains) {
-        for depth in [0.0, 0.3] {
-            mountains(canvas, draw, setting, depth);
-        }
-    }
-}
 
 /// Range behind range, down to the shore.
 pub(super) fn near(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
@@ -59,12 +49,12 @@ fn range(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting, depth: f32) ->
     let colour = setting.ground(depth);
     let mist = mix(colour, setting.palette.horizon, 0.5 * (1.0 - depth) + 0.12);
     let span = short * 0.30;
-    below(canvas, &top, setting.shore, |_, under| mix(colour, mist, under / span));
+    canvas.below(&top, setting.shore, |_, under| mix(colour, mist, under / span));
     top
 }
 
 /// Rugged mountains from the farthest (depth 0), with facets in light and shadow, and snow on top.
-fn mountains(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting, depth: f32) {
+pub(super) fn mountains(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting, depth: f32) {
     let (short, seed) = (setting.short, draw.next());
     let rise = short * (0.62 - 0.5 * depth);
     let top = crests(canvas.width, setting, seed, depth, rise);
@@ -79,23 +69,29 @@ fn mountains(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting, depth: f32
     let jag = |x: usize| ridge(seed ^ 9, x as f32 / short * 26.0, 2);
     let jags: Vec<f32> = (0..canvas.width).map(jag).collect();
     let lower = setting.shore.min(setting.floor * 1.1);
-    below(canvas, &top, lower, |x, under| {
+    canvas.below(&top, lower, |x, under| {
         // Facets run down diagonally, because the slope is read beside the pixel.
-        let beside = |by: f32| {
-            let at = (x as f32 + under * by).clamp(0.0, (slopes.len() - 1) as f32);
-            slopes.get(at as usize).copied().unwrap_or(0.0)
-        };
+        let last = (slopes.len() - 1) as f32;
+        let beside = |by: f32| slopes[(x as f32 + under * by).clamp(0.0, last) as usize];
         let slope = beside(0.5) + 0.6 * beside(-0.3);
         let lit = if is_lit_from_right { -slope } else { slope };
         let light = smooth((0.5 + lit * 1.3).clamp(0.0, 1.0));
         let rock = mix(colour.map(|part| part * 0.72), mix(colour, ambient, 0.14), light);
         let rock = mix(rock, setting.palette.horizon, (under / (rise * 1.5)).min(0.72));
-        let y = top.get(x).copied().unwrap_or(0.0) + under - highest;
-        let jag = jags.get(x).copied().unwrap_or(0.5);
-        let cover = (snow_line * (0.7 + jag) - y * 0.8 - under * 0.3) / (short * 0.012);
+        let y = top[x] + under - highest;
+        let cover = (snow_line * (0.7 + jags[x]) - y * 0.8 - under * 0.3) / (short * 0.012);
         let snow = mix(mix(snow, colour, 0.45), snow, light);
         mix(rock, snow, cover.clamp(0.0, 1.0) * 0.95)
     });
+}
+
+/// How steeply an edge rises to the right (positive) or falls, smoothed.
+fn slopes(top: &[f32], short: f32) -> Vec<f32> {
+    let reach = (short * 0.009).max(1.0) as usize;
+    let at = |x: usize| top[x.min(top.len() - 1)];
+    (0..top.len())
+        .map(|x| (at(x.saturating_sub(reach)) - at(x + reach)) / (2 * reach) as f32)
+        .collect()
 }
 
 /// The upper edge in each column.
@@ -209,8 +205,8 @@ pub(super) fn bank(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting, top:
     let (seed, short) = (draw.next(), setting.short);
     let drift: Vec<f32> =
         (0..canvas.width).map(|x| ridge(seed, x as f32 / short * 2.2, 2) - 0.5).collect();
-    below(canvas, top, canvas.height as f32, |x, under| {
-        let wave = drift.get(x).copied().unwrap_or(0.0) * 0.5;
+    canvas.below(top, canvas.height as f32, |x, under| {
+        let wave = drift[x] * 0.5;
         let down = (under / depth + wave * (under / depth).min(1.0)).clamp(0.0, 1.0);
         mix(light, shade, down * down)
     });
@@ -234,7 +230,7 @@ fn ripples(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting, top: &[f32],
             continue;
         }
         let (across, down) = (short * draw.between(0.03, 0.12), short * draw.between(0.002, 0.006));
-        oval(canvas, (x, y), (across, down), mix(light, WHITE, 0.3), 0.28);
+        canvas.oval((x, y), (across, down), mix(light, WHITE, 0.3), 0.28);
     }
 }
 
@@ -260,10 +256,9 @@ fn grass(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting, top: &[f32], c
             canvas.blend_span(row, at - half, at + half, tone, 0.8);
         }
         if has_flowers.contains(&true) && draw.chance(0.4) {
-            let petal = rgb(PETALS[draw.next() as usize % PETALS.len()]);
-            let petal = setting.palette.time.lit(petal);
+            let petal = setting.palette.time.lit(rgb(draw.pick(&PETALS)));
             let size = short * 0.005 * (0.5 + down);
-            oval(canvas, (x + lean * tall, y - tall), (size, size), petal, 0.95);
+            canvas.oval((x + lean * tall, y - tall), (size, size), petal, 0.95);
         }
     }
 }

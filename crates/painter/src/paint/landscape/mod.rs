@@ -1,7 +1,6 @@
 //! The painting: sky, ground, water and weather, and what the prompt shows in them.
 
 mod abstracts;
-mod brushes;
 mod land;
 mod places;
 mod setting;
@@ -35,7 +34,7 @@ pub(super) fn paint(canvas: &mut Canvas, scene: &Scene, key: &[u8; 32], floor: f
     }
     if scene.is_portrait() {
         let small = |side: usize| (side as u32).div_ceil(BLUR).max(2);
-        let mut ground = Canvas::new(small(canvas.width), small(canvas.height));
+        let mut ground = Canvas::new((small(canvas.width), small(canvas.height)));
         let setting = Setting::new(&ground, scene, &mut draw, floor / BLUR as f32);
         scenery(&mut ground, &mut draw, &setting);
         let ground = DynamicImage::from(ground.into_image()).fast_blur(1.2).into_rgba8();
@@ -51,20 +50,16 @@ pub(super) fn paint(canvas: &mut Canvas, scene: &Scene, key: &[u8; 32], floor: f
     sky::weather(canvas, &mut draw, &setting);
 }
 
-/// Where the torso is in a portrait, down to `floor`.
-pub(super) fn torso(canvas: &Canvas, floor: f32) -> Area {
+/// Where the torso is in a portrait above `floor`, down to `lower`.
+pub(super) fn torso(canvas: &Canvas, floor: f32, lower: i64) -> Area {
     /// From the neck on, and between the shoulders, in heights of the bust.
     const NECK: f32 = 0.75;
     const SHOULDERS: f32 = 1.12;
     let width = canvas.width as f32;
     let (top, tall) = subjects::bust(width, floor);
     let (wide, neck) = (tall * SHOULDERS, top + tall * NECK);
-    Area {
-        x: ((width - wide) / 2.0) as i64,
-        y: neck as i64,
-        width: wide as i64,
-        height: (floor - neck) as i64,
-    }
+    let (x, y) = (((width - wide) / 2.0) as i64, neck as i64);
+    Area { x, y, width: wide as i64, height: (lower - y).max(0) }
 }
 
 fn scenery(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
@@ -78,7 +73,11 @@ fn scenery(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
         Sight::Space => sky::space(canvas, draw, setting),
         _ => sky::paint(canvas, draw, setting),
     }
-    land::far(canvas, draw, setting);
+    if setting.scene.has(Sight::Mountains) {
+        for depth in [0.0, 0.3] {
+            land::mountains(canvas, draw, setting, depth);
+        }
+    }
     match setting.terrain {
         Sight::City => places::city(canvas, draw, setting),
         Sight::Sea => land::sea(canvas, draw, setting),
@@ -103,14 +102,14 @@ mod tests {
 
     use super::{
         super::{
+            prompt::{Meaning, words},
             reader::read,
-            vocabulary::{Meaning, words},
         },
         *,
     };
 
     fn painted(prompt: &str, key: u8) -> Vec<u8> {
-        let mut canvas = Canvas::new(72, 72);
+        let mut canvas = Canvas::new((72, 72));
         paint(&mut canvas, &read(prompt), &[key; 32], 72.0);
         canvas.into_image().into_raw()
     }
@@ -133,7 +132,7 @@ mod tests {
             (width, height) in (1u32..40, 1u32..40),
         ) {
             let scene = read(&words.join(" "));
-            let mut canvas = Canvas::new(width, height);
+            let mut canvas = Canvas::new((width, height));
             paint(&mut canvas, &scene, &[7; 32], height as f32 * 0.8);
             let is_finite = |pixel: &[f32; 3]| pixel.iter().all(|part| part.is_finite());
             prop_assert!((0..canvas.height).all(|y| canvas.row(y).iter().all(is_finite)));
@@ -145,7 +144,14 @@ mod tests {
         let mut seen = Vec::new();
         for (word, _, meaning) in words() {
             // All words of a row have the same meaning.
-            let row = format!("{meaning:?}");
+            let row = match meaning {
+                Meaning::Shows(shape, colour) => format!("{} {colour:?}", shape.name),
+                Meaning::Scenery(sight) => format!("{sight:?}"),
+                Meaning::At(time) => format!("{time:?}"),
+                Meaning::Colour(hex) => format!("{hex:x}"),
+                Meaning::Count(count) => format!("{count}"),
+                Meaning::Grammar(_) => continue,
+            };
             if seen.contains(&row) {
                 continue;
             }
@@ -153,7 +159,6 @@ mod tests {
             // The prompt has no other influence here, because the key stays the same.
             let (with, without) = match meaning {
                 Meaning::Colour(_) | Meaning::Count(_) => (format!("{word} house"), "house"),
-                Meaning::Grammar(_) => continue,
                 _ => (word.clone(), ""),
             };
             let changes = (0..6).any(|key| painted(&with, key) != painted(without, key));

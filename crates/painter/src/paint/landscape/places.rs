@@ -4,10 +4,9 @@ use super::{
     super::{
         canvas::{Area, Canvas, Colour, WHITE, mix, rgb},
         noise::{Draw, ridge},
-        silhouette::Light,
+        silhouette::{Light, shape},
         tables::Sight,
     },
-    brushes::{glow, shape},
     setting::{STREET, Setting},
 };
 
@@ -33,7 +32,7 @@ pub(super) fn city(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
         };
         let mut x = -short * draw.between(0.0, 0.1);
         while x < setting.width {
-            let tower = TOWERS[draw.next() as usize % TOWERS.len()];
+            let tower = draw.pick(&TOWERS);
             let shade = draw.between(0.85, 1.1);
             let tall = short * draw.between(0.35, 0.6);
             // The near towers leave the view open in the middle: the street hides their feet.
@@ -53,10 +52,10 @@ pub(super) fn city(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
 /// A neon sign above the foot of a tower.
 fn sign(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting, (x, foot): (f32, f32)) {
     let own = setting.scene.colour_of(Sight::Neon);
-    let colour = own.unwrap_or(rgb(SIGNS[draw.next() as usize % SIGNS.len()]));
+    let colour = own.unwrap_or(rgb(draw.pick(&SIGNS)));
     let tall = setting.short * draw.between(0.08, 0.16);
     let at = (x, foot - setting.short * draw.between(0.02, 0.2));
-    glow(canvas, (x, at.1 - tall / 2.0), tall, colour, 0.55);
+    canvas.glow((x, at.1 - tall / 2.0), tall, colour, 0.55);
     shape(canvas, "neonsign", colour, at, tall, Light::PLAIN);
 }
 
@@ -101,7 +100,7 @@ pub(super) fn room(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
     let sky = mix(palette.zenith, palette.horizon, 0.6);
     let at = (aside(0.2), floor * 0.16 + short * 0.36);
     shape(canvas, "window", sky, at, short * 0.36, Light::PLAIN);
-    let colour = rgb(WALLS[draw.next() as usize % WALLS.len()]).map(|part| part * 0.8);
+    let colour = rgb(draw.pick(&WALLS)).map(|part| part * 0.8);
     let light = Light { ambient: palette.time.ambient(), ..Light::PLAIN };
     let at = (aside(0.82), floor * 0.24 + short * 0.2);
     shape(canvas, "wallpicture", colour, at, short * 0.2, light);
@@ -111,22 +110,22 @@ pub(super) fn room(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
     planks(canvas, draw, setting, own, floor, 0.05);
     let y = floor as i64 - height;
     canvas.blend_rectangle(Area { y, height, ..canvas.area() }, board, 0.9);
-    let rug = setting.palette.time.lit(rgb(WALLS[draw.next() as usize % WALLS.len()]));
+    let rug = setting.palette.time.lit(rgb(draw.pick(&WALLS)));
     let (middle, tall) = (width / 2.0, (setting.floor - floor) * 1.42);
     shape(canvas, "rug", rug, (middle, floor + tall * 0.68), tall, Light::PLAIN);
 }
 
 pub(super) fn wall(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
     let own = setting.scene.colour_of(Sight::Studio);
-    let colour = own.unwrap_or(rgb(WALLS[draw.next() as usize % WALLS.len()]));
-    let colour =
-        setting.palette.time.lit(setting.scene.tint.map_or(colour, |tint| mix(colour, tint, 0.35)));
+    let colour = own.unwrap_or(rgb(draw.pick(&WALLS)));
+    let colour = setting.scene.tint.map_or(colour, |tint| mix(colour, tint, 0.35));
+    let colour = setting.palette.time.lit(colour);
     let light = (setting.light.0, setting.skyline * 0.4);
-    for y in 0..canvas.height {
+    canvas.change(|_, y, _| {
         let down = (y as f32 / setting.skyline).min(1.0);
-        canvas.row_mut(y).fill(colour.map(|part| part * (0.98 - 0.16 * down)));
-    }
-    glow(canvas, light, setting.width * 0.7, mix(colour, WHITE, 0.7), 0.5);
+        colour.map(|part| part * (0.98 - 0.16 * down))
+    });
+    canvas.glow(light, setting.width * 0.7, mix(colour, WHITE, 0.7), 0.5);
 }
 
 /// Boards of wood that run to the sides, from `top` down.

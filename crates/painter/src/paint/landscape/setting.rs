@@ -37,21 +37,31 @@ pub(super) struct Setting<'a> {
 
 impl<'a> Setting<'a> {
     pub(super) fn new(canvas: &Canvas, scene: &'a Scene, draw: &mut Draw, floor: f32) -> Self {
-        let (width, height, short) = (canvas.width as f32, canvas.height as f32, canvas.short());
+        let (width, short) = (canvas.width as f32, canvas.short());
         let palette = palette_of(scene, draw);
         let (terrain, has_lake) = terrain(scene, draw);
         let skyline = floor * skyline(scene, terrain, draw);
-        let shore = match terrain {
-            Sight::Sea => skyline,
-            _ if has_lake => skyline + (floor - skyline) * draw.between(0.42, 0.52),
-            _ => height,
-        };
         let low = if palette.is_dusky() && palette.time != Time::Night { 0.6 } else { 0.3 };
-        let light = (width * draw.between(0.16, 0.84), skyline * draw.between(low, low + 0.25));
-        let earth = earth_of(scene, &palette);
-        let seed = draw.next();
-        let has_table = scene.has(Sight::Table) && terrain != Sight::Room;
-        let stands = stands(scene);
+        let mut setting = Self {
+            shore: match terrain {
+                Sight::Sea => skyline,
+                _ if has_lake => skyline + (floor - skyline) * draw.between(0.42, 0.52),
+                _ => canvas.height as f32,
+            },
+            light: (width * draw.between(0.16, 0.84), skyline * draw.between(low, low + 0.25)),
+            earth: earth_of(scene, &palette),
+            has_table: scene.has(Sight::Table) && terrain != Sight::Room,
+            bank: None,
+            scene,
+            palette,
+            terrain,
+            width,
+            short,
+            floor,
+            skyline,
+            has_lake,
+        };
+        let (seed, stands) = (draw.next(), stands(scene, &GROUND));
         let has_bank = match terrain {
             Sight::City => true,
             Sight::Sea => stands || scene.has(Sight::Beach),
@@ -63,22 +73,10 @@ impl<'a> Setting<'a> {
             Sight::City => floor * STREET,
             _ => floor * 0.83 + (0.5 - ridge(seed, x as f32 / short * 1.3, 3)) * short * 0.09,
         };
-        let bank = (has_bank && !has_table).then(|| (0..canvas.width).map(bank_at).collect());
-        Self {
-            scene,
-            palette,
-            terrain,
-            width,
-            short,
-            floor,
-            skyline,
-            shore,
-            has_lake,
-            has_table,
-            bank,
-            light,
-            earth,
+        if has_bank && !setting.has_table {
+            setting.bank = Some((0..canvas.width).map(bank_at).collect());
         }
+        setting
     }
 
     /// How much larger things are than in a landscape.
@@ -109,12 +107,12 @@ impl<'a> Setting<'a> {
     }
 }
 
-fn lies(scene: &Scene, zone: Zone) -> bool {
-    scene.standing().any(|subject| subject.shape.zone == zone)
-}
+/// Where things stand on the ground.
+const GROUND: [Zone; 3] = [Zone::Land, Zone::Half, Zone::Back];
 
-fn stands(scene: &Scene) -> bool {
-    [Zone::Land, Zone::Half, Zone::Back].into_iter().any(|zone| lies(scene, zone))
+/// Whether something in one of these zones is not carried.
+fn stands(scene: &Scene, zones: &[Zone]) -> bool {
+    scene.standing().any(|subject| zones.contains(&subject.shape.zone))
 }
 
 /// The terrain, and whether there is a lake in it.
@@ -136,11 +134,11 @@ fn terrain(scene: &Scene, draw: &mut Draw) -> (Sight, bool) {
         Some(Sight::Beach) => Sight::Sea,
         Some(sight) => *sight,
     };
-    let by_chance = draw.chance(0.5) && scene.is_bare() && !stands(scene);
+    let by_chance = draw.chance(0.5) && scene.is_bare() && !stands(scene, &GROUND);
     let can_have_lake = matches!(terrain, Sight::Hills | Sight::Forest);
     let has_lake = can_have_lake && (scene.has(Sight::Lake) || by_chance);
     // What floats needs water.
-    if terrain == Sight::Hills && lies(scene, Zone::Water) && !has_lake {
+    if terrain == Sight::Hills && stands(scene, &[Zone::Water]) && !has_lake {
         return (Sight::Sea, false);
     }
     (terrain, has_lake)
@@ -177,41 +175,29 @@ const TINTS: [(Sight, f32); 3] = [(Sight::Sky, 0.6), (Sight::Sun, 0.3), (Sight::
 
 /// The palette of the time of day in the prompt; without one, that of a time that suits the scene.
 fn palette_of(scene: &Scene, draw: &mut Draw) -> Palette {
-    let any = |sights: &[Sight]| sights.iter().any(|sight| scene.has(*sight));
-    let time = scene.time.or_else(|| {
-        let night = any(&NIGHTLY).then_some(Time::Night);
-        night.or_else(|| any(&DAILY).then_some(Time::Day))
-    });
+    let suited =
+        |sights: &[Sight], time: Time| sights.iter().any(|sight| scene.has(*sight)).then_some(time);
+    let time = scene.time.or_else(|| suited(&NIGHTLY, Time::Night));
+    let time = time.or_else(|| suited(&DAILY, Time::Day));
     let suits = |palette: &&Palette| match time {
         Some(time) => palette.time == time,
         None => scene.subjects.is_empty() || palette.time != Time::Night,
     };
-    let suitable: Vec<_> = PALETTES.iter().filter(suits).collect();
-    let number = draw.next() as usize % suitable.len().max(1);
-    let mut palette = **suitable.get(number).unwrap_or(&&PALETTES[0]);
+    let suitable: Vec<_> = PALETTES.iter().filter(suits).copied().collect();
+    let mut palette = draw.pick(&suitable);
     let ambient = if palette.time == Time::Night { 0.28 } else { 1.0 };
-    for (sight, grey, share) in DULL {
-        if scene.has(sight) {
-            blend(&mut palette, rgb(grey).map(|part| part * ambient), share);
+    let dull = DULL.into_iter().filter(|(sight, ..)| scene.has(*sight));
+    let dull = dull.map(|(_, grey, share)| (rgb(grey).map(|part| part * ambient), share));
+    let tints =
+        TINTS.into_iter().filter_map(|(sight, share)| Some((scene.colour_of(sight)?, share)));
+    for (colour, share) in dull.chain(tints).chain(scene.tint.map(|tint| (tint, 0.5))) {
+        for part in [&mut palette.zenith, &mut palette.horizon, &mut palette.far] {
+            *part = mix(*part, colour, share);
         }
-    }
-    for (sight, share) in TINTS {
-        if let Some(colour) = scene.colour_of(sight) {
-            blend(&mut palette, colour, share);
-        }
-    }
-    if let Some(colour) = scene.tint {
-        blend(&mut palette, colour, 0.5);
+        palette.near = mix(palette.near, colour, share * 0.5);
+        palette.light = mix(palette.light, colour, share * 0.3);
     }
     palette
-}
-
-fn blend(palette: &mut Palette, colour: Colour, share: f32) {
-    for part in [&mut palette.zenith, &mut palette.horizon, &mut palette.far] {
-        *part = mix(*part, colour, share);
-    }
-    palette.near = mix(palette.near, colour, share * 0.5);
-    palette.light = mix(palette.light, colour, share * 0.3);
 }
 
 /// The colours of far and near ground, in daylight.

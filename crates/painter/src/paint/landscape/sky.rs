@@ -4,20 +4,18 @@ use super::{
     super::{
         canvas::{Canvas, Colour, WHITE, mix, rgb},
         noise::Draw,
-        silhouette::Light,
+        silhouette::{Light, shape},
         tables::Sight,
     },
-    brushes::{disc, glow, haze, shape},
     setting::Setting,
 };
 
 pub(super) fn paint(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
     let palette = &setting.palette;
-    for y in 0..canvas.height {
+    canvas.change(|_, y, _| {
         let fall = (y as f32 / setting.skyline).min(1.0);
-        let row = mix(palette.zenith, palette.horizon, fall * fall * 0.55 + fall * 0.45);
-        canvas.row_mut(y).fill(row);
-    }
+        mix(palette.zenith, palette.horizon, fall * fall * 0.55 + fall * 0.45)
+    });
     if setting.is_night() {
         night(canvas, draw, setting);
     }
@@ -46,17 +44,17 @@ fn light(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
     let asked = scene.has(Sight::Sun) || scene.has(Sight::Moon);
     let radius = short * draw.between(0.035, 0.06) * if asked { 1.7 } else { 1.0 };
     let is_moon = setting.is_night() && !scene.has(Sight::Sun) || scene.has(Sight::Moon);
-    glow(canvas, at, short * 0.8, palette.light, if is_moon { 0.28 } else { 0.6 });
-    glow(canvas, at, radius * 2.6, palette.light, 0.5);
+    canvas.glow(at, short * 0.8, palette.light, if is_moon { 0.28 } else { 0.6 });
+    canvas.glow(at, radius * 2.6, palette.light, 0.5);
     let colour = scene.colour_of(Sight::Moon).or(scene.colour_of(Sight::Sun));
     let colour = colour.map_or(palette.light, |colour| mix(colour, palette.light, 0.35));
-    disc(canvas, at, radius, colour, 0.97);
+    canvas.disc(at, radius, colour, 0.97);
     if is_moon {
         let dark = mix(colour, palette.zenith, 0.16);
         for (dx, dy, size) in
             [(-0.3, -0.25, 0.26), (0.3, 0.1, 0.2), (-0.1, 0.42, 0.16), (0.32, -0.42, 0.12)]
         {
-            disc(canvas, (at.0 + dx * radius, at.1 + dy * radius), size * radius, dark, 0.8);
+            canvas.disc((at.0 + dx * radius, at.1 + dy * radius), size * radius, dark, 0.8);
         }
     }
 }
@@ -75,7 +73,7 @@ fn clouds(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
     }
     // Valleys reach below the skyline.
     let lower = ((setting.skyline * 1.2) as usize).min(canvas.height);
-    haze(canvas, seed, lower, (colour, strength), 2.6, |thick| (thick - cover) * 4.5);
+    canvas.haze(seed, lower, (colour, strength), 2.6, |thick| (thick - cover) * 4.5);
 }
 
 fn birds(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
@@ -123,7 +121,7 @@ fn veils(canvas: &mut Canvas, draw: &mut Draw, lower: f32, colours: &[Colour], s
     let rows = (lower as usize).min(canvas.height);
     for colour in colours {
         let (seed, cover) = (draw.next(), draw.between(0.46, 0.58));
-        haze(canvas, seed, rows, (*colour, 0.6), stretch, |thick| (thick - cover) * 3.0);
+        canvas.haze(seed, rows, (*colour, 0.6), stretch, |thick| (thick - cover) * 3.0);
     }
 }
 
@@ -138,8 +136,8 @@ fn stars(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting, lower: f32, de
         let colour = mix(WHITE, rgb(if draw.chance(0.5) { 0xbcd4ff } else { 0xffe6c0 }), 0.6);
         canvas.blend(x as i64, y as i64, colour, shine);
         if draw.chance(0.06) {
-            disc(canvas, (x, y), short * 0.0018, colour, shine);
-            glow(canvas, (x, y), short * 0.011, colour, shine * 0.5);
+            canvas.disc((x, y), short * 0.0018, colour, shine);
+            canvas.glow((x, y), short * 0.011, colour, shine * 0.5);
         }
     }
 }
@@ -149,11 +147,11 @@ fn fireworks(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
     for _ in 0..5 {
         let colours = [0xff5a5a, 0xffd24a, 0x6ad0ff, 0xd07aff, 0x7aff9a];
         let colour = setting.scene.colour_of(Sight::Fireworks);
-        let colour = colour.unwrap_or(rgb(colours[draw.next() as usize % colours.len()]));
+        let colour = colour.unwrap_or(rgb(draw.pick(&colours)));
         let at =
             (setting.width * draw.between(0.1, 0.9), setting.skyline * draw.between(0.15, 0.6));
         let reach = short * draw.between(0.08, 0.17);
-        glow(canvas, at, reach * 1.7, colour, 0.35);
+        canvas.glow(at, reach * 1.7, colour, 0.35);
         shape(canvas, "firework", colour, (at.0, at.1 + reach), reach * 2.0, Light::PLAIN);
     }
 }
@@ -161,11 +159,8 @@ fn fireworks(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
 /// Space: stars, a nebula and a planet with a ring.
 pub(super) fn space(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
     let height = canvas.height as f32;
-    for y in 0..canvas.height {
-        let row =
-            mix(rgb(0x04040e), mix(setting.palette.zenith, rgb(0x120a2a), 0.5), y as f32 / height);
-        canvas.row_mut(y).fill(row);
-    }
+    let lower = mix(setting.palette.zenith, rgb(0x120a2a), 0.5);
+    canvas.change(|_, y, _| mix(rgb(0x04040e), lower, y as f32 / height));
     let own = setting.scene.colour_of(Sight::Space);
     let colours = [0x7a3fd0, 0x1f7fc0, 0xe0508a].map(|hex| own.unwrap_or(rgb(hex)));
     veils(canvas, draw, height, &colours, 1.0);
@@ -177,8 +172,8 @@ fn planet(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
     const COLOURS: [u32; 4] = [0xd98a5a, 0x5a9ad9, 0xc9a86a, 0x8a6ad0];
     let tall = setting.short * draw.between(0.28, 0.4);
     let (x, y) = (setting.width * draw.between(0.2, 0.8), setting.floor * draw.between(0.26, 0.36));
-    let colour = rgb(COLOURS[draw.next() as usize % COLOURS.len()]);
-    glow(canvas, (x, y), tall * 0.85, colour, 0.4);
+    let colour = rgb(draw.pick(&COLOURS));
+    canvas.glow((x, y), tall * 0.85, colour, 0.4);
     shape(canvas, "planet", colour, (x, y + tall / 2.0), tall, Light::PLAIN);
 }
 
@@ -189,13 +184,10 @@ pub(super) fn fog(canvas: &mut Canvas, setting: &Setting) {
     }
     let colour = mix(setting.palette.horizon, setting.palette.light, 0.3);
     let reach = setting.floor * 0.42;
-    for y in 0..canvas.height {
+    canvas.change(|_, y, old| {
         let away = ((y as f32 - setting.skyline * 1.08) / reach).abs().min(1.0);
-        let share = 0.82 * (1.0 - away * away);
-        for pixel in canvas.row_mut(y) {
-            *pixel = mix(*pixel, colour, share);
-        }
-    }
+        mix(old, colour, 0.82 * (1.0 - away * away))
+    });
 }
 
 /// What falls in front of everything.
@@ -237,12 +229,12 @@ fn snow(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting, density: f32) {
         let at = (draw.unit() * setting.width, draw.unit() * canvas.height as f32);
         let near = draw.unit();
         let radius = short * (0.0012 + 0.0042 * near * near * near);
-        disc(canvas, at, radius.max(0.6), WHITE, 0.5 + 0.45 * (1.0 - near));
+        canvas.disc(at, radius.max(0.6), WHITE, 0.5 + 0.45 * (1.0 - near));
     }
 }
 
 fn lightning(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
     let (x, tall) = (setting.width * draw.between(0.2, 0.8), setting.skyline);
-    glow(canvas, (x, tall * 0.4), setting.short * 0.6, rgb(0xaab8ff), 0.5);
+    canvas.glow((x, tall * 0.4), setting.short * 0.6, rgb(0xaab8ff), 0.5);
     shape(canvas, "lightning", WHITE, (x, tall), tall, Light::PLAIN);
 }

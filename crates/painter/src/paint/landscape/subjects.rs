@@ -9,53 +9,45 @@ use super::{
         silhouette::{Light, Silhouette},
         tables::Sight,
     },
-    brushes::{glow, oval},
     setting::Setting,
 };
 
 /// The sizes of one, two, and more of a kind, relative to the shape's own.
 const SIZES: [f32; 3] = [1.0, 0.86, 0.72];
 
+/// The number of a subject, its horizontal position, and its height.
+type Spot = (usize, f32, f32);
+
 /// From back to front.
 const ZONES: [Zone; 5] = [Zone::Air, Zone::Back, Zone::Water, Zone::Land, Zone::Bust];
 
 pub(super) fn paint(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
-    let scene = setting.scene;
     for zone in ZONES {
-        let is_here = |(_, subject): &(usize, &Subject)| {
-            zone_of(scene, subject) == zone && subject.carrier.is_none()
+        let is_here =
+            |subject: &Subject| subject.carrier.is_none() && setting.scene.zone_of(subject) == zone;
+        let spots = match *numbered(setting.scene, is_here) {
+            [single] => vec![(single, across(draw, setting, single), height(setting, single, 1.0))],
+            ref several => spots(draw, setting, several),
         };
-        let subjects: Vec<_> = scene.subjects.iter().enumerate().filter(is_here).collect();
-        let all: Vec<_> =
-            subjects.iter().flat_map(|(index, subject)| vec![*index; subject.count]).collect();
-        if let [index] = all.as_slice() {
-            let x = match scene.subjects[*index].place {
-                Place::Across => setting.width / 2.0,
-                _ => single_spot(draw, setting, zone),
-            };
-            let tall = height(setting, *index, 1.0);
-            put(canvas, draw, setting, *index, (x, tall));
-            continue;
-        }
-        for (index, x, tall) in spots(draw, setting, &all) {
-            put(canvas, draw, setting, index, (x, tall));
+        for spot in spots {
+            put(canvas, draw, setting, spot);
         }
     }
 }
 
-/// Half a person is a bust if it is alone. What has a place beside others stands with them.
-fn zone_of(scene: &Scene, subject: &Subject) -> Zone {
-    match subject.shape.zone {
-        Zone::Half if scene.is_bust(subject) => Zone::Bust,
-        Zone::Half => Zone::Land,
-        Zone::Back if subject.place == Place::Beside => Zone::Land,
-        Zone::Back if subject.place == Place::Across => Zone::Water,
-        zone => zone,
-    }
+/// The numbers of some subjects, each as often as it is shown.
+fn numbered(scene: &Scene, is_one: impl Fn(&Subject) -> bool) -> Vec<usize> {
+    let subjects = scene.subjects.iter().enumerate().filter(|(_, subject)| is_one(subject));
+    subjects.flat_map(|(index, subject)| vec![index; subject.count]).collect()
 }
 
 /// The horizontal position of a single thing.
-fn single_spot(draw: &mut Draw, setting: &Setting, zone: Zone) -> f32 {
+fn across(draw: &mut Draw, setting: &Setting, index: usize) -> f32 {
+    let subject = &setting.scene.subjects[index];
+    if subject.place == Place::Across {
+        return setting.width / 2.0;
+    }
+    let zone = setting.scene.zone_of(subject);
     let is_crowded = setting.scene.standing().any(|subject| subject.shape.zone != zone);
     let (from, to) = match zone {
         // Beside what is in front.
@@ -75,7 +67,7 @@ fn single_spot(draw: &mut Draw, setting: &Setting, zone: Zone) -> f32 {
 }
 
 /// The horizontal positions and the heights of several things, side by side.
-fn spots(draw: &mut Draw, setting: &Setting, all: &[usize]) -> Vec<(usize, f32, f32)> {
+fn spots(draw: &mut Draw, setting: &Setting, all: &[usize]) -> Vec<Spot> {
     let size = SIZES.get(all.len().saturating_sub(1)).or(SIZES.last()).copied().unwrap_or(1.0);
     let mut spots: Vec<_> = all
         .iter()
@@ -100,25 +92,18 @@ fn spots(draw: &mut Draw, setting: &Setting, all: &[usize]) -> Vec<(usize, f32, 
 }
 
 /// Paints a thing with what it carries, and its shadow or its reflection.
-fn put(
-    canvas: &mut Canvas,
-    draw: &mut Draw,
-    setting: &Setting,
-    index: usize,
-    (x, tall): (f32, f32),
-) {
+fn put(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting, (index, x, tall): Spot) {
     let subject = &setting.scene.subjects[index];
-    let (shape, zone) = (subject.shape, zone_of(setting.scene, subject));
+    let (shape, zone) = (subject.shape, setting.scene.zone_of(subject));
     let half = tall * shape.wide() / 200.0;
     let x = x.clamp(half.min(setting.width / 2.0), (setting.width - half).max(setting.width / 2.0));
     let has_label = shape.drawing().label.is_some();
     let is_flipped = zone != Zone::Bust && draw.chance(0.5) && !has_label;
-    let foot = foot(canvas, draw, setting, index, (x, tall));
+    let foot = foot(canvas, draw, setting, (index, x, tall));
     let light = light(setting, zone);
     let plain = Silhouette::new(shape, subject.colour, (x, foot), tall);
     let silhouette = Silhouette { is_flipped, light, ..plain };
     match zone {
-        Zone::Air if setting.is_inside() => {}
         Zone::Land | Zone::Back => shadow(canvas, setting, &silhouette),
         Zone::Water => reflection(canvas, setting, &silhouette),
         Zone::Air | Zone::Bust | Zone::Half => {}
@@ -131,12 +116,10 @@ fn paint_with_load(canvas: &mut Canvas, setting: &Setting, index: usize, silhoue
     let scene = setting.scene;
     let is_saddle = silhouette.shape.points.is_saddle;
     let paint_loads = |canvas: &mut Canvas, are_behind: bool| {
-        let is_here = |(_, subject): &(usize, &Subject)| {
+        let loads = numbered(scene, |subject| {
             let is_behind = is_saddle && subject.place == Place::On;
             subject.carrier == Some(index) && is_behind == are_behind
-        };
-        let loads = scene.subjects.iter().enumerate().filter(is_here);
-        let loads: Vec<_> = loads.flat_map(|(load, subject)| vec![load; subject.count]).collect();
+        });
         for (number, load) in loads.iter().enumerate() {
             let aside = (number as f32 + 0.5) / loads.len() as f32 - 0.5;
             let loaded = silhouette.loaded(&scene.subjects[*load], aside);
@@ -145,9 +128,7 @@ fn paint_with_load(canvas: &mut Canvas, setting: &Setting, index: usize, silhoue
     };
     paint_loads(canvas, true);
     for (lamp, reach) in silhouette.paint(canvas) {
-        if silhouette.light.has_lamps {
-            glow(canvas, lamp, reach, rgb(0xffc86a), 0.3);
-        }
+        canvas.glow(lamp, reach, rgb(0xffc86a), 0.3);
     }
     if let Some(text) = &scene.label {
         silhouette.write(canvas, text);
@@ -157,27 +138,20 @@ fn paint_with_load(canvas: &mut Canvas, setting: &Setting, index: usize, silhoue
 
 /// The height of a thing that has `size` of its usual size.
 fn height(setting: &Setting, index: usize, size: f32) -> f32 {
-    let subjects = &setting.scene.subjects;
-    let subject = &subjects[index];
-    let shape = subject.shape;
-    if subject.place == Place::Across {
-        return (setting.width * 0.92 / shape.wide() * 100.0).min(setting.floor * 0.7);
-    }
-    match zone_of(setting.scene, subject) {
-        Zone::Bust if shape.zone == Zone::Half => {
-            return (setting.floor * 0.86).min(setting.width * 0.9 / shape.wide() * 100.0);
+    let subject = &setting.scene.subjects[index];
+    let (shape, floor) = (subject.shape, setting.floor);
+    let as_wide_as = |share: f32| setting.width * share / shape.wide() * 100.0;
+    match setting.scene.zone_of(subject) {
+        _ if subject.place == Place::Across => as_wide_as(0.92).min(floor * 0.7),
+        Zone::Bust if shape.zone == Zone::Half => as_wide_as(0.9).min(floor * 0.86),
+        Zone::Bust => bust(setting.width, floor).1,
+        // As tall as the picture allows.
+        Zone::Land if setting.scene.is_portrait() => as_wide_as(0.98).min(floor * 0.84 * size),
+        _ => {
+            let most = as_wide_as(0.9).min(floor * 0.8 / stack(setting.scene, index));
+            (setting.short * shape.height * size * setting.scale()).min(most)
         }
-        Zone::Bust => return bust(setting.width, setting.floor).1,
-        Zone::Land if setting.scene.is_portrait() => {
-            // As tall as the picture allows.
-            return (setting.floor * 0.84 * size).min(setting.width * 0.98 / shape.wide() * 100.0);
-        }
-        _ => {}
     }
-    let scale = setting.scale();
-    let most = (setting.floor * 0.8 / stack(setting.scene, index))
-        .min(setting.width * 0.9 / shape.wide() * 100.0);
-    (setting.short * shape.height * size * scale).min(most)
 }
 
 /// How much higher a thing is with what it carries.
@@ -212,18 +186,12 @@ pub(super) fn bust(width: f32, floor: f32) -> (f32, f32) {
 }
 
 /// The height at which a shape stands, floats or flies.
-fn foot(
-    canvas: &Canvas,
-    draw: &mut Draw,
-    setting: &Setting,
-    index: usize,
-    (x, tall): (f32, f32),
-) -> f32 {
+fn foot(canvas: &Canvas, draw: &mut Draw, setting: &Setting, (index, x, tall): Spot) -> f32 {
     let (floor, short) = (setting.floor, setting.short);
     let subject = &setting.scene.subjects[index];
     let whole = tall * stack(setting.scene, index);
     let stands = |low: f32| ((floor + whole) * 0.5).min(floor * 0.95).max(low);
-    match zone_of(setting.scene, subject) {
+    match setting.scene.zone_of(subject) {
         // The shape ends at the lower edge.
         Zone::Bust if subject.shape.zone == Zone::Half => {
             (floor * 0.12 + tall).max(canvas.height as f32).min(floor * 0.3 + tall)
@@ -262,7 +230,7 @@ fn shadow(canvas: &mut Canvas, setting: &Setting, silhouette: &Silhouette) {
     let (rings, x) = (26, silhouette.at.0 + aside * half * 0.4);
     for ring in 1..=rings {
         let size = half * (0.55 + 0.62 * ring as f32 / rings as f32);
-        oval(canvas, (x, silhouette.at.1 - half * 0.02), (size, size * 0.12), dark, 0.025);
+        canvas.oval((x, silhouette.at.1 - half * 0.02), (size, size * 0.12), dark, 0.025);
     }
 }
 
@@ -270,5 +238,5 @@ fn shadow(canvas: &mut Canvas, setting: &Setting, silhouette: &Silhouette) {
 fn reflection(canvas: &mut Canvas, setting: &Setting, silhouette: &Silhouette) {
     let bank = setting.bank.as_deref().unwrap_or_default();
     let land = |x: i64| usize::try_from(x).ok().and_then(|x| bank.get(x)).copied();
-    silhouette.reflect(canvas, 0.3, |x, y| land(x).is_none_or(|top| (y as f32) < top));
+    silhouette.reflect(canvas, |x, y| land(x).is_none_or(|top| (y as f32) < top));
 }
