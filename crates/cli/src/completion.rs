@@ -58,7 +58,7 @@ fn candidates(before: Vec<String>, current: &str) -> Vec<Candidate> {
     let process = Arc::new(Process::current());
     let settings = Settings::load(&process, usage::profile(&words)).ok();
     let configured = settings.as_ref().and_then(|it| it.model_with(usage::preset(&words)));
-    let Some(model) = usage::model(&words, configured) else { return Vec::new() };
+    let model = usage::model(&words, configured);
     let at = words.len();
     words.push(current.into());
     let directory = Some(&*process.directory).filter(|path| path.is_absolute());
@@ -317,7 +317,7 @@ mod tests {
             }
             command.get_subcommands().for_each(|inner| check(inner, &path, wrong));
         }
-        let model = crate::models::find("gen-2-pro").unwrap();
+        let model = crate::models::default();
         let mut wrong = Vec::new();
         check(&with_values(grammar(model, &|_| true), &[]), "", &mut wrong);
         wrong.sort();

@@ -177,7 +177,7 @@ pub mod fuzzing {
     };
     pub use crate::{
         jobfile::FileJob,
-        pages::{Item, relative_url, sheet::Sheet},
+        pages::{Item, Kind, Page, Preview, relative_url, sheet::embed},
         text::{json::json_line, sanitize::one_line},
     };
 
@@ -189,7 +189,7 @@ pub mod fuzzing {
     /// Reads a job file. `None` if there is no such format.
     pub fn job_file(format: &str, file: &[u8]) -> Option<Result<Vec<FileJob>, String>> {
         let format = Format::from_str(format, false).ok()?;
-        let defaults = Defaults::new(crate::models::find(crate::models::DEFAULT)?);
+        let defaults = Defaults::new(crate::models::default());
         let read = read_from(file, "stdin", format, &defaults);
         Some(read.map(|list| list.jobs).map_err(printed))
     }

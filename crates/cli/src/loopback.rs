@@ -50,7 +50,7 @@ pub fn token() -> Result<String, Failure> {
     let random = rustls::crypto::ring::default_provider().secure_random;
     let failed = |_| Failure::file("could not draw a token", io::ErrorKind::Other.into());
     random.fill(&mut bytes).map_err(failed)?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(format!("{:032x}", u128::from_be_bytes(bytes)))
 }
 
 /// Refuses a request whose `Host` is not that of this server, or whose `Origin` is another page.

@@ -5,6 +5,11 @@ pub use imagekiln::{find_model as find, models};
 
 pub const DEFAULT: &str = "gen-2-pro";
 
+/// The model of commands for which nobody has chosen one.
+pub fn default() -> &'static Operation {
+    find(DEFAULT).expect("the contract has the default model")
+}
+
 /// The field that describes the picture.
 pub const PROMPT: &str = "prompt";
 

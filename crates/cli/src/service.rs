@@ -6,7 +6,7 @@ use std::{
     io::Write,
     path::{Path, PathBuf},
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex,
         atomic::{AtomicBool, AtomicU32, Ordering},
     },
     time::{Duration, UNIX_EPOCH},
@@ -31,7 +31,7 @@ use crate::{
         durations::{self, KeptDurations},
     },
     output::Output,
-    process::Stream,
+    process::{Stream, lock},
     settings::names::{DELIVERY_HOSTS, POLLING_HOSTS},
     terminal::{self, counted_down},
     text::times::rfc3339,
@@ -234,7 +234,7 @@ impl LastPause {
     /// Whether a pause that starts now needs a line of its own. If so, remembers its end.
     fn is_news(&self, wait: Duration) -> bool {
         let (now, wait) = (Instant::now(), wait.max(TOGETHER));
-        let mut printed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut printed = lock(&self.0);
         let left = printed.map_or(Duration::ZERO, |end| end.saturating_duration_since(now));
         let is_news = left.is_zero() || wait > left.saturating_add(TOGETHER);
         if is_news {

@@ -45,8 +45,7 @@ pub fn parse(
         // Without a model there are no flags to check, so only the name is reported.
         return Err(Stop::Wrong(unknown_model(name)));
     }
-    let default = || Stop::Wrong(unknown_model(models::DEFAULT));
-    let model = model(arguments, configured).ok_or_else(default)?;
+    let model = model(arguments, configured);
     let (grammar, again_with) = grammar_of(arguments, model, made_with);
     let mut grammar = fitting(grammar);
     let matches = grammar.try_get_matches_from_mut(arguments).map_err(|error| {
@@ -96,12 +95,9 @@ pub fn grammar_of(
 
 /// Returns the model whose fields are the flags: the one that `--model` names, or else
 /// `configured`, or else the default.
-pub fn model(
-    arguments: &[OsString],
-    configured: Option<&'static Operation>,
-) -> Option<&'static Operation> {
+pub fn model(arguments: &[OsString], configured: Option<&'static Operation>) -> &'static Operation {
     let named = named_model(arguments).and_then(models::find);
-    named.or(configured).or_else(|| models::find(models::DEFAULT))
+    named.or(configured).unwrap_or_else(models::default)
 }
 
 /// Returns the model that `--model` names. `kiln batch run` accepts several; its flags are the

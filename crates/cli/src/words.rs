@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn each_word_has_one_meaning_and_is_no_command() {
-        let program = grammar(models::find(models::DEFAULT).unwrap(), &|_| true);
+        let program = grammar(models::default(), &|_| true);
         let mut seen = HashSet::new();
         for (command, words, _) in &MEANT {
             let group = program.find_subcommand(command).unwrap_or(&program);

@@ -290,7 +290,7 @@ impl Output {
 }
 
 impl SavedPicture {
-    fn new(bytes: &[u8], location: String) -> Self {
+    pub(crate) fn new(bytes: &[u8], location: String) -> Self {
         Self {
             bytes: bytes.len() as u64,
             sha256: imagekiln_label::sha256(bytes),

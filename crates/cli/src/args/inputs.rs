@@ -4,7 +4,7 @@
 use std::{
     ffi::OsStr,
     fs::{self, File},
-    io::{self, Read},
+    io,
     path::{Path, PathBuf},
 };
 
@@ -12,7 +12,8 @@ use clap::{Arg, ArgMatches};
 
 use super::completers;
 use crate::{
-    failure::Failure, history::find, models::PROMPT, process::Process, text::sanitize::one_line,
+    failure::Failure, files::bounded, history::find, models::PROMPT, process::Process,
+    text::sanitize::one_line,
 };
 use imagekiln::{
     FileKind, ImageInput,
@@ -151,7 +152,7 @@ impl<'a> Inputs<'a> {
             .advise("nothing was sent; pass all but one of them as files"));
         }
         self.stdin_is_read = true;
-        bounded(&self.process.stdin, limit + 1)
+        bounded(&self.process.stdin, limit)
             .map_err(|error| Failure::file("could not read standard input", error))
     }
 }
@@ -163,7 +164,7 @@ fn prompt_in(path: &Path) -> Result<Vec<u8>, Failure> {
             "nothing was sent; check the path, or write @@{shown} for a literal `@`"
         ))
     };
-    short(head(path, LONGEST + 1).map_err(unreadable)?, &shown.to_string())
+    short(head(path, LONGEST).map_err(unreadable)?, &shown.to_string())
 }
 
 /// Refuses a prompt that is too long.
@@ -204,20 +205,15 @@ fn image_in(path: &Path) -> Result<ImageInput, Failure> {
     let metadata = fs::metadata(path).map_err(unreadable)?;
     if metadata.is_file() || metadata.is_dir() {
         // Report now if the file cannot be read. Reading a directory fails, too.
-        head(path, 1).map_err(unreadable)?;
+        head(path, 0).map_err(unreadable)?;
         return Ok(ImageInput::path(path));
     }
-    small(head(path, LARGEST + 1).map_err(unreadable)?, &shown).map(ImageInput::bytes)
+    small(head(path, LARGEST).map_err(unreadable)?, &shown).map(ImageInput::bytes)
 }
 
-fn head(path: &Path, length: u64) -> io::Result<Vec<u8>> {
-    bounded(File::open(path)?, length)
-}
-
-fn bounded(source: impl Read, length: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    source.take(length).read_to_end(&mut bytes)?;
-    Ok(bytes)
+/// Reads a file, at most one byte more than `limit`.
+fn head(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    bounded(File::open(path)?, limit)
 }
 
 fn is_an_image(given: &str, command: &str) -> Failure {

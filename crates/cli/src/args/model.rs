@@ -102,7 +102,11 @@ pub fn model_names(models: impl Iterator<Item = &'static Operation>) -> Possible
 }
 
 pub fn chosen(matches: &ArgMatches) -> Result<&'static Operation, Failure> {
-    let name = matches.get_one::<String>(MODEL).map(String::as_str).unwrap_or_default();
+    named(matches.get_one::<String>(MODEL).map(String::as_str).unwrap_or_default())
+}
+
+/// Returns a model that the parser has accepted.
+pub fn named(name: &str) -> Result<&'static Operation, Failure> {
     models::find(name).ok_or_else(|| Failure::usage(format!("unknown model `{name}`")))
 }
 
@@ -179,18 +183,20 @@ pub fn notes(model: &Operation, image: &str) -> String {
     if model.regional {
         notes.push("It uses the regional base URL (IMAGEKILN_REGIONAL_BASE_URL).".to_owned());
     }
-    if !model.all_fields_shown {
-        notes.push(
-            "The contract does not list all fields: send others with --extra and --extra-image."
-                .to_owned(),
-        );
-    }
-    if !model.not_shown.is_empty() {
-        let list: String = model.not_shown.iter().map(|what| format!("\n  - {what}")).collect();
-        notes.push(format!("Not listed in the contract:{list}"));
-    }
+    notes.extend(not_listed(model));
     notes.push(format!("{image} Only the fields you set are sent."));
     notes.join("\n")
+}
+
+/// Says what the contract does not list about a model.
+pub fn not_listed(model: &Operation) -> impl Iterator<Item = String> {
+    let fields = (!model.all_fields_shown).then(|| {
+        "The contract does not list all fields: send others with --extra and --extra-image."
+            .to_owned()
+    });
+    let list: String = model.not_shown.iter().map(|what| format!("\n  - {what}")).collect();
+    let others = (!list.is_empty()).then(|| format!("Not listed in the contract:{list}"));
+    fields.into_iter().chain(others)
 }
 
 fn parameter_arg(parameter: &'static PathParameter, taken: &BTreeSet<String>) -> Arg {

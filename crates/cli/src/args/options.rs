@@ -82,6 +82,9 @@ pub struct FieldOptions {
 /// The fields that `--size` sets.
 pub const SIDES: [&str; 2] = ["width", "height"];
 
+/// The fields that together decide the size of a picture.
+pub const SIZES: [&str; 3] = ["width", "height", "aspect_ratio"];
+
 /// The field that `--webhook-secret-file` sets.
 pub const WEBHOOK_SECRET: &str = "webhook_secret";
 
@@ -162,6 +165,11 @@ pub fn of<O: Args>() -> Vec<Arg> {
 pub fn shared(ids: &[&str]) -> Vec<Arg> {
     let args = of::<Shared>().into_iter().filter(|arg| ids.contains(&arg.get_id().as_str()));
     (AFTER_OWN..).zip(args).map(|(order, arg)| arg.display_order(order)).collect()
+}
+
+/// Prepares a command that does nothing without one of its subcommands.
+pub fn group(command: Command) -> Command {
+    command.subcommand_required(true).arg_required_else_help(true).disable_help_subcommand(true)
 }
 
 /// Adds the global options to the program. Also adds the shared options, which help does not show

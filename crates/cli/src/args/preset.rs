@@ -2,7 +2,10 @@
 
 use clap::{Arg, ArgMatches, Args, FromArgMatches as _};
 
-use super::{completers, options};
+use super::{
+    completers,
+    options::{self, SIZES},
+};
 use crate::{
     failure::Failure,
     output::Output,
@@ -12,9 +15,6 @@ use crate::{
 use imagekiln::Request;
 
 pub const PRESET: &str = "preset";
-
-/// The fields that together decide the size of a picture.
-const SIZES: [&str; 3] = ["width", "height", "aspect_ratio"];
 
 #[derive(Debug, Clone, Args)]
 struct PresetOptions {

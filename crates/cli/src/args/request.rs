@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{
     inputs::{Inputs, is_image_file},
     model::{Setting, field_id, parameter_id},
-    options::{COUNT, FieldOptions, SIDES, WEBHOOK_SECRET, may_have},
+    options::{COUNT, FieldOptions, SIDES, SIZES, WEBHOOK_SECRET, may_have},
     preset,
     seeds::seed_range,
 };
@@ -66,9 +66,8 @@ pub fn with_defaults(
 ) -> Result<Request, Failure> {
     let request = from_flags(model, matches, inputs)?;
     let request = preset::with_fields((settings, output), matches, request)?;
-    let decides = ["width", "height", "aspect_ratio"];
     let applies = SIDES.iter().all(|name| model.field(name).is_some())
-        && !decides.iter().any(|name| request.has_field(name));
+        && !SIZES.iter().any(|name| request.has_field(name));
     Ok(match settings.size().filter(|_| applies) {
         Some(sides) => with_sides(request, sides),
         None => request,
@@ -109,7 +108,7 @@ fn with_size(request: Request, matches: &ArgMatches) -> Result<Request, Failure>
     Err(Failure::usage(problem).advise(advice))
 }
 
-fn with_sides(request: Request, sides: [u32; 2]) -> Request {
+pub fn with_sides(request: Request, sides: [u32; 2]) -> Request {
     let fields = SIDES.into_iter().zip(sides);
     fields.fold(request, |request, (name, side)| request.field(name, side))
 }

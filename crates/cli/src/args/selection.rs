@@ -15,10 +15,10 @@ pub struct Sent {
     /// Only what was sent at this time or later: a time such as 2026-11-20T08:15:09Z, a day,
     /// or so long ago, such as 2h
     #[arg(long, value_name = "WHEN", value_parser = when)]
-    sent_after: Option<SystemTime>,
+    pub sent_after: Option<SystemTime>,
     /// Only what was sent before this time
     #[arg(long, value_name = "WHEN", value_parser = when)]
-    sent_before: Option<SystemTime>,
+    pub sent_before: Option<SystemTime>,
 }
 
 impl Sent {
@@ -26,18 +26,10 @@ impl Sent {
         self.sent_after.is_some() || self.sent_before.is_some()
     }
 
-    pub fn after(&self) -> Option<SystemTime> {
-        self.sent_after
-    }
-
-    pub fn before(&self) -> Option<SystemTime> {
-        self.sent_before
-    }
-
     /// Whether a time is within the limits.
     pub fn contains(&self, time: SystemTime) -> bool {
-        self.after().is_none_or(|after| time >= after)
-            && self.before().is_none_or(|before| time < before)
+        self.sent_after.is_none_or(|after| time >= after)
+            && self.sent_before.is_none_or(|before| time < before)
     }
 }
 

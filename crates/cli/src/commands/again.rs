@@ -2,7 +2,7 @@
 
 use clap::{Arg, ArgAction, ArgMatches, Command, parser::ValueSource};
 
-use super::generate::own_options;
+use super::{batch::ledgers, generate::own_options};
 use crate::{
     args::{
         completers::{self, Submissions},
@@ -46,7 +46,7 @@ images must still be the same.";
 
 /// Finds the model of a picture that was made before.
 pub fn made_with(process: &Process, picture: &str) -> Option<&'static Operation> {
-    Made::find(process, picture).ok()?.operation()
+    Made::find(process, picture, ledgers::described).ok()?.operation()
 }
 
 /// `models` are the model of the picture, and the one whose fields are the flags. If the picture
@@ -84,9 +84,8 @@ pub fn command(models: Option<(&'static Operation, &'static Operation)>) -> Comm
 }
 
 pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
-    const FORMAT: &str = "output_format";
     let given = matches.get_one::<String>(PICTURE).map(String::as_str).unwrap_or_default();
-    let made = Made::find(context.process(), given)?;
+    let made = Made::find(context.process(), given, ledgers::described)?;
     let name = made.name();
     let (Some(kept), Some(made_with)) = (made.request(), made.operation()) else {
         let problem = format!("the request of {name} could not be kept");
@@ -114,7 +113,7 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     let draws = has_count || flags::has_seeds(matches);
     let decides_format = output::target(&context.settings, matches)?.wanted_format().is_some();
     let request = request::again(&kept, |name| {
-        let is_new = name == SEED && draws || name == FORMAT && decides_format;
+        let is_new = name == SEED && draws || name == output::FORMAT && decides_format;
         is_new || changes.has_field(name)
     })?;
     let again_of = match &made {

@@ -93,8 +93,7 @@ impl Check {
         match outcome {
             Ok(message) => Self { name, state: "ok", message, advice: None, exit: None },
             Err(mut failure) => {
-                let causes = failure.causes.iter().map(|cause| format!(": {cause}"));
-                let message = failure.message.clone() + &causes.collect::<String>();
+                let message = failure.with_causes();
                 let (advice, exit) = (failure.advice.take(), Some(failure.exit));
                 Self { name, state: "problem", message, advice, exit }
             }
@@ -323,9 +322,7 @@ async fn accepted(context: &Context) -> Result<String, Failure> {
     let settings = &context.settings;
     let polled = async {
         let session = Session::open(context).await?;
-        let model = imagekiln::find_operation(models::DEFAULT);
-        let model = model.ok_or_else(|| Failure::usage("no default model"))?;
-        let task = session.client.task_by_id(model, UNKNOWN_TASK)?;
+        let task = session.client.task_by_id(models::default(), UNKNOWN_TASK)?;
         match timeout(LIMIT, task.poll()).await {
             Ok(Err(error)) if error.kind() != ErrorKind::TaskNotFound => Err(refused(&error)),
             Ok(_) => Ok(()),

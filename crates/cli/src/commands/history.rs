@@ -15,7 +15,6 @@ use crate::{
         times::{Clock, when},
     },
 };
-use imagekiln::TaskRef;
 
 pub const NAME: &str = "history";
 
@@ -114,8 +113,8 @@ pub fn run(context: &Context, options: &Options) -> Result<(), Failure> {
 
 impl Options {
     fn fits(&self, entry: &Entry, clock: &Clock) -> bool {
-        let at = entry.record.intent().at();
-        let cost = entry.record.task().and_then(TaskRef::cost);
+        let at = entry.at();
+        let cost = entry.cost();
         self.words.iter().all(|word| has_word(entry, &word.to_lowercase(), clock))
             && self.model.as_ref().is_none_or(|model| find::is_of_model(entry, model))
             && self.since.is_none_or(|since| at >= since)

@@ -46,7 +46,7 @@ To install them for yourself:
 Pages of models whose names contain a slash or a brace are named after their ids.";
 
 pub fn pages(context: &Context, directory: &Path) -> Result<(), Failure> {
-    write(directory, grammar_with_plain_names()?).map_err(|error| {
+    write(directory, grammar_with_plain_names()).map_err(|error| {
         let problem = format!("could not write the manual pages to {}", directory.display());
         Failure::file(problem, error).advise("check the path and its permissions")
     })?;
@@ -63,12 +63,10 @@ fn write(directory: &Path, command: Command) -> io::Result<()> {
 
 /// Returns the whole grammar. Its commands have names that can be names of files, because each page
 /// is named after its command.
-fn grammar_with_plain_names() -> Result<Command, Failure> {
-    let default =
-        models::find(models::DEFAULT).ok_or_else(|| Failure::usage("no default model"))?;
+fn grammar_with_plain_names() -> Command {
     let of_models = |command: Command| command.mut_subcommands(with_plain_name);
-    let grammar = grammar(default, &|_| true).mut_subcommand(run::NAME, of_models);
-    Ok(grammar.mut_subcommand(task::NAME, |task| task.mut_subcommand(submit::NAME, of_models)))
+    let grammar = grammar(models::default(), &|_| true).mut_subcommand(run::NAME, of_models);
+    grammar.mut_subcommand(task::NAME, |task| task.mut_subcommand(submit::NAME, of_models))
 }
 
 /// Renames the command of a model whose name contains a slash or a brace to the id of the model.

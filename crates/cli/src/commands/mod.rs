@@ -109,11 +109,8 @@ enum Plain {
 /// Returns the grammar of the program. `chosen` is the model of `generate`, `edit`, `batch` and the
 /// tools. `used` says which models and tools need their flags.
 pub fn grammar(chosen: &'static Operation, used: model::Used<'_>) -> Command {
-    let program = options::of_program(Command::new("kiln"))
+    let program = options::group(options::of_program(Command::new("kiln")))
         .version(env!("CARGO_PKG_VERSION"))
-        .arg_required_else_help(true)
-        .subcommand_required(true)
-        .disable_help_subcommand(true)
         .subcommands([
             tools::offering_models(generate::command(chosen)),
             tools::offering_models(edit::command(chosen)),

@@ -5,7 +5,10 @@ use serde_json::{Value, json};
 
 use super::tools;
 use crate::{
-    args::{completers, model::description},
+    args::{
+        completers,
+        model::{description, not_listed},
+    },
     context::Context,
     failure::Failure,
     models,
@@ -88,16 +91,7 @@ fn to_people(model: &'static Operation, width: Option<usize>) -> String {
         let needs: String = model.needs.iter().map(need).collect();
         parts.push(format!("Needed, although the contract leaves it optional:{needs}"));
     }
-    if !model.all_fields_shown {
-        parts.push(
-            "The contract does not list all fields: send others with --extra and --extra-image."
-                .to_owned(),
-        );
-    }
-    if !model.not_shown.is_empty() {
-        let list: String = model.not_shown.iter().map(|what| format!("\n  - {what}")).collect();
-        parts.push(format!("Not listed in the contract:{list}"));
-    }
+    parts.extend(not_listed(model));
     let name = models::example_name(model).unwrap_or_else(|| model.name.to_owned());
     parts.push(format!("`kiln run {name} --help` describes the fields."));
     wrapped(&parts.join("\n\n"), width)

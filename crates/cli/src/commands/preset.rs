@@ -4,6 +4,7 @@
 use clap::{Args, Subcommand};
 use serde_json::{Map, Value, json};
 
+use super::batch::ledgers;
 use crate::{
     args::completers::{self, Submissions},
     context::Context,
@@ -118,7 +119,7 @@ fn described(name: &str, preset: &Preset) -> Value {
 }
 
 fn of_picture(context: &Context, picture: &str, prompt: Option<String>) -> Result<Preset, Failure> {
-    let made = Made::find(context.process(), picture)?;
+    let made = Made::find(context.process(), picture, ledgers::described)?;
     let (Some(kept), Some(model)) = (made.request(), made.operation()) else {
         let problem = format!("the request of {} could not be kept", made.name());
         return Err(Failure::usage(problem).advise("choose another picture"));

@@ -163,7 +163,7 @@ fn lost(entry: &Entry) -> Failure {
     let account = entry.record.intent().account();
     let service = account.map_or("the service".into(), |account| one_line(account.service()));
     let model = entry.model();
-    let (time, number) = (rfc3339(entry.record.intent().at()), entry.number);
+    let (time, number) = (rfc3339(entry.at()), entry.number);
     let mut failure = Failure::billing_unknown(
         "unknown",
         format!(

@@ -4,10 +4,10 @@ use clap::{ArgMatches, Command};
 
 use super::generate::own_options;
 use crate::{
-    args::{inputs::Inputs, model, request},
+    args::{inputs::Inputs, model, options, request},
     context::Context,
     failure::Failure,
-    making, models,
+    making,
 };
 use imagekiln::Request;
 
@@ -30,12 +30,7 @@ pub fn command(used: model::Used<'_>) -> Command {
 
 /// Prepares a command whose subcommands are the models.
 pub fn of_models(command: Command) -> Command {
-    command
-        .subcommand_required(true)
-        .arg_required_else_help(true)
-        .disable_help_subcommand(true)
-        .subcommand_value_name("MODEL")
-        .subcommand_help_heading("Models")
+    options::group(command).subcommand_value_name("MODEL").subcommand_help_heading("Models")
 }
 
 pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
@@ -49,11 +44,7 @@ pub fn request<'a>(
     matches: &'a ArgMatches,
 ) -> Result<(Request, &'a ArgMatches), Failure> {
     let (name, matches) = matches.subcommand().ok_or_else(|| Failure::usage("no model given"))?;
-    let model =
-        models::find(name).ok_or_else(|| Failure::usage(format!("unknown model `{name}`")))?;
-    let mut inputs = Inputs::of(context.process());
-    Ok((
-        request::with_defaults((&context.settings, &context.output), model, matches, &mut inputs)?,
-        matches,
-    ))
+    let (model, mut inputs) = (model::named(name)?, Inputs::of(context.process()));
+    let place = (&context.settings, &context.output);
+    Ok((request::with_defaults(place, model, matches, &mut inputs)?, matches))
 }

@@ -140,8 +140,7 @@ fn store(context: &Context, url: String, key: Option<String>) -> Result<(), Fail
 
 /// Makes a picture exactly as `kiln generate` does.
 async fn first_picture(context: &Context) -> Result<(), Failure> {
-    let model = context.settings.model().or_else(|| models::find(models::DEFAULT));
-    let model = model.ok_or_else(|| Failure::usage("no default model"))?;
+    let model = context.settings.model().unwrap_or_else(models::default);
     let mut words = vec![generate::NAME, PROMPT];
     words.extend(seeing::can_show(context).then_some("--show"));
     let matches = generate::command(model).try_get_matches_from(words)?;

@@ -5,6 +5,7 @@ use std::path::Path;
 use clap::Args;
 use serde_json::{Map, Value, json};
 
+use super::batch::ledgers;
 use crate::{
     args::completers::{self, Submissions},
     context::Context,
@@ -45,9 +46,8 @@ pub struct Options {
 
 pub async fn run(context: &Context, options: Options) -> Result<(), Failure> {
     let process = context.process();
-    let found: Result<Vec<Made>, Failure> =
-        options.pictures.iter().map(|picture| Made::find(process, picture)).collect();
-    let found = found?;
+    let find = |picture: &String| Made::find(process, picture, ledgers::described);
+    let found: Vec<Made> = options.pictures.iter().map(find).collect::<Result<_, _>>()?;
     let Process { stdout, directory, .. } = &**process;
     if !options.info && stdout.is_terminal {
         let cell = |made: &Made| Some(Cell { path: made.path()?.to_owned(), label: made.name() });

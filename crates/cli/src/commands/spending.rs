@@ -4,7 +4,7 @@
 use std::{collections::BTreeMap, time::SystemTime};
 
 use clap::{Args, ValueEnum, ValueHint};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::batch::ledgers;
 use crate::{
@@ -12,6 +12,7 @@ use crate::{
     failure::Failure,
     history::spending::{self, Row, Sum},
     text::{
+        json,
         sanitize::printable,
         table::Table,
         times::{Clock, when},
@@ -120,37 +121,27 @@ fn print(
         _ => context.process().stdout.table(&table(rows, total)),
     };
     context.output.result(people, || {
-        let rows = rows.iter().map(|([day, group, model, profile, ledger], sum)| {
-            let mut row = numbers(sum);
-            for (name, value) in [
+        let rows = rows.iter().map(|(key, sum)| {
+            let value = |value: &String| json!((!value.is_empty()).then_some(value));
+            let [day, group, model, profile, ledger] = key.each_ref().map(value);
+            let members = [
                 ("day", day),
                 ("group", group),
                 ("model", model),
                 ("profile", profile),
                 ("ledger", ledger),
-            ] {
-                row.insert(name.to_owned(), (!value.is_empty()).then_some(value.as_str()).into());
-            }
-            Value::Object(row)
+            ];
+            json::with(json!(sum), members)
         });
         let unreadable = unreadable.iter();
         let unreadable = unreadable.map(|(name, why)| json!({ "ledger": name, "message": why }));
-        let mut event = numbers(&total);
-        event.insert("event".to_owned(), "spending".into());
-        event.insert("rows".to_owned(), rows.collect());
-        event.insert("unreadable".to_owned(), unreadable.collect());
-        Value::Object(event)
+        let members = [
+            ("event", "spending".into()),
+            ("rows", rows.collect()),
+            ("unreadable", unreadable.collect()),
+        ];
+        json::with(json!(total), members)
     })
-}
-
-fn numbers(sum: &Sum) -> serde_json::Map<String, Value> {
-    let numbers = [
-        ("submissions", sum.submissions.into()),
-        ("without_cost", sum.without_cost.into()),
-        ("credits", sum.credits.into()),
-        ("estimated", sum.estimated.into()),
-    ];
-    numbers.map(|(name, value): (&str, Value)| (name.to_owned(), value)).into_iter().collect()
 }
 
 const HEADING: [&str; 10] = [

@@ -263,6 +263,11 @@ impl Failure {
         self
     }
 
+    /// Returns the message with the causes, on one line.
+    pub fn with_causes(&self) -> String {
+        [std::slice::from_ref(&self.message), &self.causes].concat().join(": ")
+    }
+
     /// Whether the user interrupted the command without losing a task: there is no task, or the
     /// history has it.
     pub fn is_harmless_interruption(&self) -> bool {

@@ -1,11 +1,8 @@
 //! Files that contain a secret and nothing else.
 
-use std::{
-    fs::File,
-    io::{self, Read},
-    path::Path,
-};
+use std::{fs::File, path::Path};
 
+use super::bounded;
 use crate::{failure::Failure, process::Process};
 
 /// The maximum size of a secret in bytes, so that reading an endless device can't exhaust the
@@ -17,22 +14,16 @@ const MAX_BYTES: u64 = 64 * 1024;
 pub fn read(path: &Path, what: &str) -> Result<String, Failure> {
     let name = format!("{what} {}", path.display());
     File::open(path)
-        .and_then(bounded)
+        .and_then(|file| bounded(file, MAX_BYTES))
         .map_err(|error| Failure::file(format!("could not read {name}"), error))
         .and_then(|bytes| text(bytes, &name))
 }
 
 /// Reads a secret from standard input.
 pub fn read_stdin(process: &Process) -> Result<String, Failure> {
-    bounded(&process.stdin)
+    bounded(&process.stdin, MAX_BYTES)
         .map_err(|error| Failure::file("could not read standard input", error))
         .and_then(|bytes| text(bytes, "standard input"))
-}
-
-fn bounded(source: impl Read) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    source.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
-    Ok(bytes)
 }
 
 fn text(bytes: Vec<u8>, name: &str) -> Result<String, Failure> {

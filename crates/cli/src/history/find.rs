@@ -113,13 +113,16 @@ pub enum Made {
     Described(PathBuf, Box<Description>),
 }
 
+/// Describes the picture with this content, if a batch has saved it.
+pub type OfBatches = fn(&Process, &[u8]) -> Option<Description>;
+
 impl Made {
     /// Finds the picture that an argument names.
-    pub fn find(process: &Process, given: &str) -> Result<Self, Failure> {
+    pub fn find(process: &Process, given: &str, batches: OfBatches) -> Result<Self, Failure> {
         let path = process.directory.join(given);
         let is_file = !given.starts_with('@') && path.is_file();
         let found = if is_file {
-            of_file(process, &path)?
+            of_file(process, &path, batches)?
         } else {
             recorded(process, given)?.map(|entry| Self::Recorded(Box::new(entry)))
         };
@@ -178,7 +181,7 @@ impl Made {
 
 /// Returns the picture in a file, or the picture that the file describes. Looks in the history
 /// first, because it contains more than the file beside a picture.
-fn of_file(process: &Process, path: &Path) -> Result<Option<Made>, Failure> {
+fn of_file(process: &Process, path: &Path, batches: OfBatches) -> Result<Option<Made>, Failure> {
     let beside = path.to_string_lossy();
     let (picture, description) = match beside.strip_suffix(DESCRIPTION) {
         Some(picture) => (PathBuf::from(picture), path.to_owned()),
@@ -213,8 +216,12 @@ fn of_file(process: &Process, path: &Path) -> Result<Option<Made>, Failure> {
         let found_at = Some(picture);
         return Ok(Some(Made::Recorded(Box::new(Entry { found_at, ..entry }))));
     }
-    // The file beside the picture describes it without the history.
-    let Ok(content) = fs::read(&description) else { return Ok(None) };
+    // The file beside the picture describes it without the history. A batch may have written that
+    // file before a person moved the picture.
+    let Ok(content) = fs::read(&description) else {
+        let described = fs::read(&picture).ok().and_then(|content| batches(process, &content));
+        return Ok(described.map(|described| Made::Described(picture, Box::new(described))));
+    };
     match Description::parse(&content) {
         Some(description) => Ok(Some(Made::Described(picture, Box::new(description)))),
         None => {

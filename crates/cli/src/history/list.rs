@@ -135,7 +135,7 @@ fn row(
             return [name, time, model, UNREADABLE.to_owned(), credits, path, prompt];
         }
     };
-    let cost = match entry.record.task().and_then(TaskRef::cost) {
+    let cost = match entry.cost() {
         Some(cost) => Credits(cost).to_string(),
         None if entry.is_unknown() => prices
             .expected(entry)
@@ -144,7 +144,7 @@ fn row(
     };
     // The exact time, because a person compares it with the usage report of the service, and passes
     // it to --sent-after.
-    let at = entry.record.intent().at();
+    let at = entry.at();
     let time = if entry.is_unknown() { rfc3339(at) } else { clock.shown(at) };
     let path = entry.saved_path().map(Path::to_owned).or_else(|| entry.kept.destination.output());
     [
@@ -180,7 +180,7 @@ pub fn facts(entry: &Entry, prices: &Prices) -> Value {
         "again_of": kept.again_of,
         "model": entry.model(),
         "seed": entry.seed(),
-        "cost": task.and_then(TaskRef::cost),
+        "cost": entry.cost(),
         "expected_cost": prices.expected(entry),
         "submitted_at": seconds(intent.at()),
         "accepted_at": at(task.and_then(TaskRef::submitted_at)),

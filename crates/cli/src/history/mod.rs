@@ -17,6 +17,7 @@ use std::{
     io,
     path::{Path, PathBuf},
     sync::Arc,
+    time::SystemTime,
 };
 
 use serde::{Deserialize, Serialize};
@@ -292,6 +293,16 @@ impl Entry {
     pub fn submission_key(&self) -> &str {
         let intent = self.record.intent();
         intent.key().map_or(intent.id(), Key::name)
+    }
+
+    /// When the request was sent.
+    pub fn at(&self) -> SystemTime {
+        self.record.intent().at()
+    }
+
+    /// The cost in credits, if the service said it.
+    pub fn cost(&self) -> Option<f64> {
+        self.record.task().and_then(TaskRef::cost)
     }
 
     /// The value of a field of the request, if the history has it.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use super::{Entry, read};
 use crate::process::Process;
-use imagekiln::{TaskRef, journal::State};
+use imagekiln::journal::State;
 
 impl Entry {
     /// Whether the response was lost, and no process is waiting for it any longer.
@@ -35,7 +35,7 @@ impl Prices {
         let mut prices = HashMap::new();
         for entry in entries {
             let entry = entry.borrow();
-            let Some(cost) = entry.record.task().and_then(TaskRef::cost) else { continue };
+            let Some(cost) = entry.cost() else { continue };
             let operation = entry.record.intent().operation().to_owned();
             let highest = prices.entry(operation).or_insert(cost);
             *highest = highest.max(cost);

@@ -1,11 +1,13 @@
 //! What the submissions of the history have cost.
 
+use serde::Serialize;
+
 use super::{Entry, prices::Prices, read};
 use crate::{failure::Failure, process::Process, text::times::Clock};
-use imagekiln::{TaskRef, journal::State};
+use imagekiln::journal::State;
 
 /// Submissions that were billed, or may have been.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, Serialize)]
 pub struct Sum {
     pub submissions: u64,
     /// The number of submissions whose cost is not known.
@@ -46,7 +48,7 @@ pub fn add(process: &Process, mut add: impl FnMut(Row)) -> Result<u64, Failure> 
     }
     let (prices, clock) = (Prices::of(&entries), Clock::utc());
     for entry in &entries {
-        let cost = entry.record.task().and_then(TaskRef::cost);
+        let cost = entry.cost();
         let sum = Sum {
             submissions: 1,
             without_cost: u64::from(cost.is_none()),
@@ -55,7 +57,7 @@ pub fn add(process: &Process, mut add: impl FnMut(Row)) -> Result<u64, Failure> 
         };
         let profile = entry.kept.profile.clone().unwrap_or_default();
         let values = [String::new(), entry.model(), profile, String::new()];
-        add(Row { day: clock.day(entry.record.intent().at()), values, sum });
+        add(Row { day: clock.day(entry.at()), values, sum });
     }
     Ok(damaged)
 }

@@ -47,7 +47,7 @@ pub use self::{
     upright::Upright,
 };
 use crate::{
-    args::seeds,
+    args::{output::FORMAT, seeds},
     failure::Failure,
     models::{PROMPT, SEED},
 };
@@ -57,9 +57,6 @@ use imagekiln_label::{Error, Template, TemplateFields};
 
 /// The target of jobs for which neither the file nor the defaults set one.
 pub const DEFAULT_TARGET: &str = "{index:04}-{slug}-{seed}.{ext}";
-
-/// The field with the format of the picture.
-const FORMAT: &str = "output_format";
 
 // The variants have no comments, because `--help` would show them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -250,7 +250,7 @@ impl<'a> Planner<'a> {
             violation.to_string()
         }));
         if problems.is_empty() {
-            problems.extend(MissingInput::of(checked).map(|missing| missing.to_string()));
+            problems.extend(MissingInput::of(checked).map(|missing| missing.message));
             problems.extend(self.mask_problems(checked));
         }
         if problems.is_empty() {

@@ -1,10 +1,7 @@
 //! Finds requests that are valid but useless, such as an edit without an image: the service would
 //! bill them, and nobody wants their pictures.
 
-use std::{
-    fmt,
-    io::{BufRead, Cursor, Seek},
-};
+use std::io::{BufRead, Cursor, Seek};
 
 use image::{ImageDecoder as _, ImageReader};
 use serde_json::{Map, Value};
@@ -23,26 +20,19 @@ const GRAY: u8 = 40;
 /// Text of this length in an unlisted field may be base64, so it counts as an image.
 const LONG_TEXT: usize = 256;
 
+/// What to do if the contract does not list the fields of the images.
+const UNLISTED: &str = "the contract does not list the names of the fields: ask the service for \
+                        them, and pass each image with --extra-image NAME=IMAGE";
+
 /// What a request lacks, although the contract allows the request. The service would bill the
 /// request, and make a picture that nobody wants.
-#[derive(Debug, PartialEq)]
-pub enum MissingInput {
-    /// The prompt is empty or blank.
-    Prompt,
-    /// The request sets none of the images that the model works on.
-    Image {
-        /// The fields of which one has to be set.
-        fields: &'static [&'static str],
-        /// For example ``gen-pro-1.0-expand needs `image` (the image to expand), which is not
-        /// set``.
-        message: String,
-    },
-    /// The model needs more images, in fields whose names the contract does not list.
-    Images {
-        /// For example `gen-tools/vto-v1 needs 2 images (a person and a garment), and the request
-        /// has 0`.
-        message: String,
-    },
+pub struct MissingInput {
+    /// For example ``gen-pro-1.0-expand needs `image` (the image to expand), which is not set``.
+    pub message: String,
+    /// What to do in a command that makes the picture.
+    pub advice: String,
+    /// Whether it is the prompt, which is empty or blank.
+    pub is_prompt: bool,
 }
 
 impl MissingInput {
@@ -55,10 +45,12 @@ impl MissingInput {
         let body = request.outline();
         let prompt = body.get("prompt").and_then(Value::as_str);
         if prompt.is_some_and(|prompt| prompt.trim().is_empty()) {
-            return Some(Self::Prompt);
+            let message = "the prompt is empty".to_owned();
+            let advice = "check that a variable or a file with the prompt is not empty".to_owned();
+            return Some(Self { message, advice, is_prompt: true });
         }
         let model = request.operation();
-        model.needs.iter().find_map(|need| match need.kind {
+        let (message, advice) = model.needs.iter().find_map(|need| match need.kind {
             NeedKind::AnyOf { fields, unless_alpha_in, .. } => {
                 let image = unless_alpha_in.and_then(|name| request.image_in(name));
                 let is_set = |name: &&str| body.get(*name).is_some_and(|value| !value.is_null());
@@ -73,26 +65,20 @@ impl MissingInput {
                     Some(image) => format!(", because `{image}` has no alpha channel"),
                     None => format!(" ({}), which is not set", need.why),
                 };
-                Some(Self::Image { fields, message: format!("{model} needs `{names}`{why}") })
+                let flags = fields.iter().map(|name| format!("--{} FILE", name.replace('_', "-")));
+                let advice = format!("add {}", flags.collect::<Vec<_>>().join(" or "));
+                Some((format!("{model} needs `{names}`{why}"), advice))
             }
             NeedKind::Images { count, .. } => {
                 let given = images_in(&body) as u64;
                 let (images, why) = (counted(count, "image"), need.why);
                 let message =
                     format!("{model} needs {images} ({why}), and the request has {given}");
-                (given < count).then_some(Self::Images { message })
+                (given < count).then(|| (message, UNLISTED.to_owned()))
             }
             _ => None,
-        })
-    }
-}
-
-impl fmt::Display for MissingInput {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Prompt => "the prompt is empty",
-            Self::Image { message, .. } | Self::Images { message } => message,
-        })
+        })?;
+        Some(Self { message, advice, is_prompt: false })
     }
 }
 

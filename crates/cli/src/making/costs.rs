@@ -8,20 +8,18 @@ use clap::{Arg, ArgMatches, Args, FromArgMatches as _};
 
 use super::plan::Planned;
 use crate::{
+    args::options::{self, SIZES},
     context::Context,
     failure::Failure,
     history::{self, Entry, request},
     process::{
         interrupt::Interrupts,
-        question::{can_ask, confirm},
+        question::{agree, can_ask},
     },
     settings::names::{ASK_ABOVE, ASK_ABOVE_CREDITS},
     text::{parse::credits, sanitize::one_line},
 };
-use imagekiln::{
-    TaskRef,
-    text::{Credits, counted},
-};
+use imagekiln::text::{Credits, counted};
 
 /// How many of the newest submissions are searched for known costs. Each is a file to read.
 const NEWEST: usize = 1000;
@@ -37,7 +35,7 @@ struct CostOptions {
 }
 
 pub fn args() -> Vec<Arg> {
-    crate::args::options::of::<CostOptions>()
+    options::of::<CostOptions>()
 }
 
 /// The expected cost of a picture.
@@ -86,7 +84,7 @@ pub fn expected(context: &Context, planned: &[Planned]) -> Vec<Option<Expected>>
     let is_own =
         |entry: &Entry| entry.kept.profile.as_ref() == Some(&context.settings.profile.name);
     for entry in entries.filter(is_own) {
-        let Some(credits) = entry.record.task().and_then(TaskRef::cost) else { continue };
+        let Some(credits) = entry.cost() else { continue };
         let Some(kept) = &entry.kept.request else { continue };
         let found = Expected { credits, as_number: Some(entry.number) };
         last.entry(what_it_is(kept)).or_insert(found);
@@ -100,8 +98,8 @@ pub fn expected(context: &Context, planned: &[Planned]) -> Vec<Option<Expected>>
 
 /// The model and the size of a kept request.
 fn what_it_is(kept: &serde_json::Value) -> (Option<String>, Vec<String>) {
-    let sizes = ["width", "height", "aspect_ratio"].into_iter();
-    let sizes = sizes.filter_map(|name| request::field(kept, name)).map(ToString::to_string);
+    let sizes =
+        SIZES.into_iter().filter_map(|name| request::field(kept, name)).map(ToString::to_string);
     (request::model(kept), sizes.collect())
 }
 
@@ -157,16 +155,12 @@ pub async fn check(
             setting.name
         )));
     }
-    if confirm(process, interrupts, &format!("Make {count}{price}?")).await? {
-        Ok(())
-    } else {
-        Err(Failure::not_submitted())
-    }
+    agree(process, interrupts, &format!("Make {count}{price}?")).await
 }
 
 /// Asks whether several prompts are meant, if one of them is a single word: they may be one prompt
 /// whose quotes are missing, and the command would pay for a picture of each word. Without a
-/// terminal, the command fails instead of asking.
+/// terminal, two prompts are made, unless one is an article, and more than two are refused.
 pub async fn check_words(
     context: &Context,
     prompts: &[&str],
@@ -176,7 +170,15 @@ pub async fn check_words(
         return Ok(());
     }
     let (process, count) = (context.process(), prompts.len());
+    let quoted: Vec<_> = prompts.iter().map(|prompt| format!("`{}`", one_line(prompt))).collect();
+    let quoted = quoted.join(" and ");
+    let is_article = |prompt: &&str| ["a", "an", "the"].contains(&&*prompt.to_lowercase());
     if context.output.json || !can_ask(process) {
+        if count == 2 && !prompts.iter().any(is_article) {
+            let hint = "one prompt of several words needs quotes";
+            context.output.note(&format!("2 prompts: {quoted}; {hint}"));
+            return Ok(());
+        }
         let problem = format!("{count} prompts are given, and one of them is a single word");
         return Err(Failure::usage(problem).advise(format!(
             "nothing was sent; a prompt of several words needs quotes: \"{}\"; to make a picture \
@@ -185,13 +187,8 @@ pub async fn check_words(
         )));
     }
     let interrupts = Interrupts::listen(process)?;
-    let quoted: Vec<_> = prompts.iter().map(|prompt| format!("`{}`", one_line(prompt))).collect();
-    let question = format!("Make {count} pictures, of {}?", quoted.join(" and "));
-    if confirm(process, &interrupts, &question).await? {
-        Ok(())
-    } else {
-        Err(Failure::not_submitted())
-    }
+    let question = format!("Make {count} pictures, of {quoted}?");
+    agree(process, &interrupts, &question).await
 }
 
 /// The options of a command. `kiln again` has them, too.

@@ -7,9 +7,8 @@ use super::plan::Planned;
 use crate::{
     context::Context,
     failure::Failure,
-    history::{self, Entry, relative},
+    history::{self, Entry, list::relative_to},
     service,
-    text::sanitize::printable,
 };
 use imagekiln::{Client, journal::State};
 
@@ -112,8 +111,7 @@ fn named(context: &Context, entry: &Entry) -> String {
     match (entry.record.state(), entry.saved_path()) {
         (State::Unknown, _) => format!("submitted as @{number}, and may be paid"),
         (_, Some(path)) => {
-            let path = relative(path, &context.process().directory);
-            let path = printable(&path.to_string_lossy());
+            let path = relative_to(path, &context.process().directory);
             format!("already paid as @{number}, saved as {path}")
         }
         _ => format!("already paid as @{number}"),

@@ -27,10 +27,6 @@ use crate::{
 };
 use imagekiln::{Request, journal::Key};
 
-/// What to do if the contract does not list the fields of the images.
-const UNLISTED: &str = "the contract does not list the names of the fields: ask the service for \
-                        them, and pass each image with --extra-image NAME=IMAGE";
-
 pub struct Planned {
     pub request: Request,
     pub target: Target,
@@ -169,11 +165,11 @@ fn drawn(context: &Context, key: Option<&Key>, request: Request) -> Request {
 /// without the image that the model works on. May block, because it reads image files.
 fn check(context: &Context, request: &Request, any_mask: bool) -> Result<(), Failure> {
     let missing = MissingInput::of(request);
-    if missing != Some(MissingInput::Prompt) {
+    if !missing.as_ref().is_some_and(|missing| missing.is_prompt) {
         request.validate()?;
         request.check_images()?;
     }
-    let Some(missing) = missing else {
+    let Some(MissingInput { message, advice, .. }) = missing else {
         for (field, mask) in masks(request) {
             if let Some(problem) = mask_problem(mask).filter(|_| !any_mask) {
                 return Err(Failure::request(format!("{field}: {problem}")).advise(
@@ -184,17 +180,7 @@ fn check(context: &Context, request: &Request, any_mask: bool) -> Result<(), Fai
         }
         return Ok(());
     };
-    let advice = match &missing {
-        MissingInput::Prompt => {
-            "check that a variable or a file with the prompt is not empty".to_owned()
-        }
-        MissingInput::Image { fields, .. } => {
-            let flag = |name: &&str| format!("--{} FILE", name.replace('_', "-"));
-            format!("add {}", fields.iter().map(flag).collect::<Vec<_>>().join(" or "))
-        }
-        MissingInput::Images { .. } => UNLISTED.to_owned(),
-    };
-    Err(Failure::request(missing.to_string()).advise(format!("nothing was sent; {advice}")))
+    Err(Failure::request(message).advise(format!("nothing was sent; {advice}")))
 }
 
 fn warn_of_deprecation(context: &Context, request: &Request) {

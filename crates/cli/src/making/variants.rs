@@ -11,7 +11,7 @@ use crate::{
         inputs::Inputs,
         model::{Setting, VARY},
         options::{MOST, SIDES, may_have},
-        request::text_of,
+        request::{text_of, with_sides},
     },
     failure::Failure,
     models::{PROMPT, SEED},
@@ -103,10 +103,7 @@ impl Varied {
         match &self.value {
             Set::Value(value) => request.field(&self.field, value.clone()),
             Set::Image(image) => request.image(&self.field, image.clone()),
-            Set::Sides(sides) => {
-                let fields = SIDES.into_iter().zip(sides);
-                fields.fold(request, |request, (name, side)| request.field(name, *side))
-            }
+            Set::Sides(sides) => with_sides(request, *sides),
         }
     }
 

@@ -5,7 +5,7 @@ use std::{
     fs::{File, TryLockError},
     io,
     path::PathBuf,
-    sync::{Mutex, PoisonError},
+    sync::Mutex,
     time::Duration,
 };
 
@@ -20,10 +20,10 @@ use crate::{
     failure::Failure,
     history::{self, Entry, prices::Prices},
     making::costs::{Expected, exceeds},
-    process::Process,
+    process::{Process, lock},
     text::times::{Clock, now},
 };
-use imagekiln::{TaskRef, journal::State, text::Credits};
+use imagekiln::{journal::State, text::Credits};
 
 /// How long to wait for the submission of another server, and how often to check whether it has
 /// ended.
@@ -65,14 +65,6 @@ impl Budget {
         Self { limits, spent: Mutex::default(), queue: Queue::default(), lock }
     }
 
-    fn spent(&self) -> f64 {
-        *self.spent.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn spend(&self, credits: f64) {
-        *self.spent.lock().unwrap_or_else(PoisonError::into_inner) += credits;
-    }
-
     /// Waits until no other submission is in progress, in this server or in another one.
     pub async fn turn(&self) -> Result<Turn<'_>, Failure> {
         let here = self.queue.lock().await;
@@ -98,7 +90,7 @@ impl Budget {
 
     /// Returns what is left of each budget in credits, by name.
     fn left(&self, process: &Process) -> Vec<(&'static str, f64)> {
-        let start = self.limits.start.map(|limit| ("this_start", limit - self.spent()));
+        let start = self.limits.start.map(|limit| ("this_start", limit - *lock(&self.spent)));
         let day =
             self.limits.day.map(|limit| ("today", limit - Today::read(process).spent(self.limits)));
         start.into_iter().chain(day).collect()
@@ -119,7 +111,7 @@ impl Budget {
     pub fn spending(&self, process: &Process) -> Value {
         let today = rounded(Today::read(process).spent(self.limits));
         json!({
-            "this_start": { "spent": rounded(self.spent()), "limit": self.limits.start },
+            "this_start": { "spent": rounded(*lock(&self.spent)), "limit": self.limits.start },
             "today": { "spent": today, "limit": self.limits.day },
             "budget": self.to_json(process),
         })
@@ -187,7 +179,7 @@ impl Turn<'_> {
     /// Counts a submission that was accepted, or may have been. If its cost is not known, it counts
     /// with the credits that were reserved.
     pub fn spent(self, cost: Option<f64>) {
-        self.budget.spend(cost.unwrap_or(self.reserved));
+        *lock(&self.budget.spent) += cost.unwrap_or(self.reserved);
     }
 }
 
@@ -211,7 +203,7 @@ impl Today {
     fn read(process: &Process) -> Self {
         let clock = Clock::utc();
         let today = clock.day(now());
-        let day = |entry: &Entry| clock.day(entry.record.intent().at());
+        let day = |entry: &Entry| clock.day(entry.at());
         let entries = history::read(process).into_iter().flatten().flatten();
         let entries: Vec<Entry> = entries
             .take_while(|entry| day(entry) >= today)
@@ -229,7 +221,7 @@ impl Today {
     fn spent(&self, limits: Limits) -> f64 {
         let costs = self.entries.iter().map(|entry| {
             let expected = || self.prices.highest(entry).or(limits.picture);
-            let cost = entry.record.task().and_then(TaskRef::cost);
+            let cost = entry.cost();
             cost.or_else(|| if is_unknown(entry) { expected() } else { None }).unwrap_or_default()
         });
         costs.sum()

@@ -6,7 +6,7 @@ use serde_json::{Map, Number, Value};
 
 use super::Server;
 use crate::{
-    args::options::{SIDES, may_have},
+    args::options::{SIDES, SIZES, may_have},
     failure::Failure,
     models::{self, PROMPT, SEED},
     text::sanitize::one_line,
@@ -57,8 +57,7 @@ pub fn request(
     let (model, mut request) = match &arguments.model {
         Some(name) => named(name)?,
         None => {
-            let model = settings.model().or_else(|| models::find(models::DEFAULT));
-            let model = model.ok_or_else(|| Failure::request("pass a model"))?;
+            let model = settings.model().unwrap_or_else(models::default);
             (model, Request::new(model))
         }
     };
@@ -76,8 +75,7 @@ pub fn request(
             return Err(Failure::request(format!("{name}: it is also in `fields`")));
         }
     }
-    let given = |name: &str| fields.contains_key(name);
-    let has_size = SIDES.iter().any(|side| given(side)) || given("aspect_ratio");
+    let has_size = SIZES.iter().any(|name| fields.contains_key(*name));
     if let Some(sides) = settings.size().filter(|_| !has_size && may_have(model, &SIDES)) {
         for (name, side) in SIDES.into_iter().zip(sides) {
             fields.insert(name.to_owned(), side.into());

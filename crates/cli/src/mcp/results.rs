@@ -1,7 +1,7 @@
 //! What a model reads about a picture, or about a failure: facts, what to do next, and what is left
 //! of the budget.
 
-use std::{fmt::Write as _, path::Path};
+use std::path::Path;
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use image::{DynamicImage, codecs::jpeg::JpegEncoder};
@@ -13,9 +13,10 @@ use super::Server;
 use crate::{
     failure::Failure,
     history::Entry,
+    seeing::decoded,
     text::{json::with, times::rfc3339},
 };
-use imagekiln::{ErrorKind, TaskRef, journal::Key};
+use imagekiln::{ErrorKind, journal::Key};
 
 /// The longer side of a preview in pixels, and its largest size in bytes.
 const PREVIEW: u32 = 512;
@@ -72,10 +73,10 @@ pub fn facts(entry: &Entry) -> Value {
         "model": entry.model(),
         "seed": entry.seed(),
         "size": size.map(|size| format!("{}x{}", size.width, size.height)),
-        "cost": entry.record.task().and_then(TaskRef::cost),
+        "cost": entry.cost(),
         "prompt": prompt,
         "key": entry.record.intent().key().map(Key::name),
-        "submitted_at": rfc3339(entry.record.intent().at()),
+        "submitted_at": rfc3339(entry.at()),
     });
     if let Some(facts) = facts.as_object_mut() {
         facts.retain(|_, value| !value.is_null());
@@ -179,16 +180,10 @@ pub fn of_failure(server: &Server, failure: &Failure) -> CallToolResult {
 }
 
 fn message(failure: &Failure) -> String {
-    let mut text = failure.message.clone();
-    for cause in &failure.causes {
-        // Writing to a `String` does not fail.
-        let _ = write!(text, ": {cause}");
-    }
     // Advice that names command-line options is for people at a terminal.
-    if let Some(advice) = failure.advice.as_ref().filter(|advice| !advice.contains("--")) {
-        let _ = write!(text, "; {advice}");
-    }
-    text
+    let advice = failure.advice.as_ref().filter(|advice| !advice.contains("--"));
+    let advice = advice.map_or_else(String::new, |advice| format!("; {advice}"));
+    failure.with_causes() + &advice
 }
 
 fn next(failure: &Failure) -> String {
@@ -223,7 +218,7 @@ pub async fn preview(path: &Path) -> Option<String> {
 }
 
 fn scaled(path: &Path) -> Option<Vec<u8>> {
-    let picture = image::ImageReader::open(path).ok()?.with_guessed_format().ok()?.decode().ok()?;
+    let picture = decoded(path).ok()?;
     let is_small = picture.width().max(picture.height()) <= PREVIEW;
     let picture = if is_small { picture } else { picture.thumbnail(PREVIEW, PREVIEW) };
     let picture = DynamicImage::from(picture.into_rgb8());

@@ -40,28 +40,13 @@ pub async fn context(
         (BASE_URL_VARIABLE, simulator.base_url().into()),
         (REGIONAL_BASE_URL_VARIABLE, simulator.regional_base_url().into()),
     ]);
-    let process = Arc::new(with_variables(Arc::clone(context.process()), variables));
+    // The server reads standard input itself, and nothing else may.
+    let outer = Process { stdin: Input::new(io::empty()), ..(**context.process()).clone() };
+    let variable = Arc::clone(&outer.variable);
+    let variable =
+        Arc::new(move |name: &str| variables.get(name).cloned().or_else(|| variable(name)));
+    let process = Arc::new(Process { variable, ..outer });
     let settings = Settings::load(&process, globals.profile.as_deref())?;
     let context = Context::new(process, (globals, shared), settings, None);
     Ok((context, Some((simulator, state))))
-}
-
-/// Returns the process with other values of some variables.
-fn with_variables(outer: Arc<Process>, variables: HashMap<&'static str, OsString>) -> Process {
-    let [of_client, of_journal, of_seed] = [(); 3].map(|()| Arc::clone(&outer));
-    Process {
-        directory: outer.directory.clone(),
-        home: outer.home.clone(),
-        temporary: outer.temporary.clone(),
-        stdin: Input::new(io::empty()),
-        stdout: outer.stdout.clone(),
-        stderr: outer.stderr.clone(),
-        has_signals: outer.has_signals,
-        client: Box::new(move |builder| (of_client.client)(builder)),
-        journal: Box::new(move |path| (of_journal.journal)(path)),
-        seed: Box::new(move |range| (of_seed.seed)(range)),
-        variable: Box::new(move |name| {
-            variables.get(name).cloned().or_else(|| (outer.variable)(name))
-        }),
-    }
 }

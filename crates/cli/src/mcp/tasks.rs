@@ -30,7 +30,7 @@ pub fn created(entry: &Entry) -> CreateTaskResult {
 }
 
 fn of(entry: &Entry) -> Task {
-    let created = rfc3339(entry.record.intent().at());
+    let created = rfc3339(entry.at());
     Task::new(format!("@{}", entry.number), TaskStatus::Working, created, rfc3339(now()))
         .with_poll_interval_ms(BETWEEN_POLLS.as_millis() as u64)
 }

@@ -5,7 +5,7 @@ use std::{
     collections::HashMap,
     future::Future,
     path::Path,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -20,6 +20,7 @@ use crate::{
         self, costs,
         plan::{Planned, kept},
     },
+    process::lock,
 };
 use imagekiln::{ErrorKind, Once, SubmitOptions, TaskRef};
 
@@ -58,7 +59,7 @@ impl Jobs {
     where
         F: Future<Output = ()> + Send + 'static,
     {
-        let mut jobs = server.jobs.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut jobs = lock(&server.jobs.0);
         if let Some(phases) = jobs.get(key) {
             return phases.clone();
         }
@@ -68,14 +69,13 @@ impl Jobs {
         let work = work(Arc::clone(&server), sender);
         tokio::spawn(async move {
             work.await;
-            server.jobs.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&key);
+            lock(&server.jobs.0).remove(&key);
         });
         phases
     }
 
     fn any(&self) -> Option<watch::Receiver<Phase>> {
-        let jobs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        jobs.values().next().cloned()
+        lock(&self.0).values().next().cloned()
     }
 
     /// Waits for the end of all work.

@@ -27,6 +27,9 @@ pub use self::{
 const ESCAPED: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'/').remove(b'.').remove(b'-').remove(b'_').remove(b'~');
 
+/// The maximum number of threads that decode pictures. Each may need 256 MB.
+pub const THREADS: usize = 4;
+
 /// What a page is about.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Kind {

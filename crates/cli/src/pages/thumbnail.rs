@@ -22,16 +22,20 @@ const MEMORY: u64 = 256 * 1024 * 1024;
 /// The preview of a file.
 #[derive(Debug, PartialEq)]
 pub enum Preview {
+    /// A small version of the picture.
     Thumbnail(Thumbnail),
     /// Why there is no thumbnail.
     Note(String),
 }
 
+/// A small version of a picture.
 #[derive(Debug, PartialEq)]
 pub struct Thumbnail {
+    /// The file.
     pub jpeg: Vec<u8>,
-    /// The width and the height of the original picture in pixels.
+    /// The width of the original picture in pixels.
     pub width: u32,
+    /// The height of the original picture in pixels.
     pub height: u32,
 }
 

@@ -25,15 +25,16 @@ use crate::{
 use imagekiln::{ClientBuilder, Error, journal::Directory};
 
 /// Looks up an environment variable.
-pub type Variables = Box<dyn Fn(&str) -> Option<OsString> + Send + Sync>;
+pub type Variables = Arc<dyn Fn(&str) -> Option<OsString> + Send + Sync>;
 
 /// Opens the journal in a directory.
-pub type OpenJournal = Box<dyn Fn(&Path) -> Result<Directory, Error> + Send + Sync>;
+pub type OpenJournal = Arc<dyn Fn(&Path) -> Result<Directory, Error> + Send + Sync>;
 
 /// Draws a random seed from the range that a model accepts.
-pub type DrawSeed = Box<dyn Fn(RangeInclusive<i64>) -> i64 + Send + Sync>;
+pub type DrawSeed = Arc<dyn Fn(RangeInclusive<i64>) -> i64 + Send + Sync>;
 
 /// The surroundings of a command.
+#[derive(Clone)]
 pub struct Process {
     /// The environment.
     pub variable: Variables,
@@ -53,16 +54,17 @@ pub struct Process {
     /// Whether this command handles Ctrl-C and SIGTERM.
     pub has_signals: bool,
     /// Changes the settings of each client, for example its clock.
-    pub client: Box<dyn Fn(ClientBuilder) -> ClientBuilder + Send + Sync>,
+    pub client: Arc<dyn Fn(ClientBuilder) -> ClientBuilder + Send + Sync>,
     /// Opens the history.
     pub journal: OpenJournal,
     /// Draws the seed if the user does not choose one.
     pub seed: DrawSeed,
 }
 
-/// A stream that a command reads.
+/// A stream that a command reads. All clones read the same stream.
+#[derive(Clone)]
 pub struct Input {
-    reader: Mutex<Box<dyn Read + Send>>,
+    reader: Arc<Mutex<dyn Read + Send>>,
     /// Whether the stream is a terminal, so that a person types the input.
     pub is_terminal: bool,
 }
@@ -89,7 +91,7 @@ impl Process {
 
         let (stdin, stdout, stderr) = (io::stdin(), io::stdout(), io::stderr());
         Self {
-            variable: Box::new(|name| env::var_os(name)),
+            variable: Arc::new(|name| env::var_os(name)),
             directory: env::current_dir().unwrap_or_default(),
             home: env::home_dir(),
             temporary: env::temp_dir(),
@@ -107,9 +109,9 @@ impl Process {
                 ..Stream::new(stderr)
             },
             has_signals: true,
-            client: Box::new(|client| client),
-            journal: Box::new(|path| Directory::open(path)),
-            seed: Box::new(fastrand::i64),
+            client: Arc::new(|client| client),
+            journal: Arc::new(|path| Directory::open(path)),
+            seed: Arc::new(fastrand::i64),
         }
     }
 
@@ -155,7 +157,7 @@ impl Process {
 impl Input {
     /// A stream that is not a terminal.
     pub fn new(reader: impl Read + Send + 'static) -> Self {
-        Self { reader: Mutex::new(Box::new(reader)), is_terminal: false }
+        Self { reader: Arc::new(Mutex::new(reader)), is_terminal: false }
     }
 }
 
@@ -197,6 +199,7 @@ fn columns(term: &Term) -> Option<usize> {
     term.size_checked().map(|(_, columns)| columns.into())
 }
 
-fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+/// Locks a mutex, even if a thread has panicked that had locked it.
+pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

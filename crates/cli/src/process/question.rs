@@ -61,6 +61,16 @@ pub async fn confirm(
     Ok(["y", "yes"].contains(&answer.trim().to_lowercase().as_str()))
 }
 
+/// Asks whether to make pictures. Fails unless the person says yes.
+pub async fn agree(
+    process: &Process,
+    interrupts: &Interrupts,
+    question: &str,
+) -> Result<(), Failure> {
+    let agrees = confirm(process, interrupts, question).await?;
+    if agrees { Ok(()) } else { Err(Failure::not_submitted()) }
+}
+
 /// Reads a line from the terminal. On Unix, [`Hidden`] hides the typed text.
 #[expect(clippy::disallowed_methods, reason = "the terminal that is standard input")]
 fn read_line(is_hidden: bool) -> io::Result<String> {

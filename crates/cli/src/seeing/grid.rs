@@ -1,12 +1,12 @@
 //! Shows several pictures in the terminal, as a grid with a number below each picture.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use console::{measure_text_width, truncate_str};
-use image::{DynamicImage, GenericImage as _, ImageReader};
+use image::{DynamicImage, GenericImage as _};
 use tokio::task::spawn_blocking;
 
-use super::screen::{Protocol, Window, draw};
+use super::screen::{Protocol, Window, decoded, draw};
 use crate::{output::Output, text::sanitize::printable};
 
 /// A picture in the grid, and the text below it.
@@ -45,7 +45,7 @@ fn drawing(protocol: Protocol, cells: &[Cell], window: &Window) -> Result<Vec<u8
     // Shrink each picture at once, because all pictures in full size would need too much memory.
     let read = |cell: &Cell| {
         let cells = (window.columns, window.rows());
-        let image = protocol.shrunk(decoded(&cell.path)?, cells, window);
+        let image = protocol.shrunk(decoded(&cell.path).ok()?, cells, window);
         Some((image, printable(&cell.label)))
     };
     let pictures: Vec<(DynamicImage, String)> = cells.iter().take(MOST).filter_map(read).collect();
@@ -65,10 +65,6 @@ fn drawing(protocol: Protocol, cells: &[Cell], window: &Window) -> Result<Vec<u8
         drawing.extend(labels(row.iter().map(|(_, label)| &**label), width as usize).bytes());
     }
     Ok(drawing)
-}
-
-fn decoded(path: &Path) -> Option<DynamicImage> {
-    ImageReader::open(path).ok()?.with_guessed_format().ok()?.decode().ok()
 }
 
 /// The number of pictures in a row for which the pictures are largest.

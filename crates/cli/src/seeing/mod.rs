@@ -11,6 +11,8 @@ use tokio::task::spawn_blocking;
 
 pub use self::grid::Cell;
 use self::screen::Protocol;
+#[cfg(feature = "mcp")]
+pub use self::screen::decoded;
 use crate::{
     context::Context,
     failure::Failure,

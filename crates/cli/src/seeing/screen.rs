@@ -8,7 +8,7 @@ use std::{
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use image::{
-    DynamicImage, GenericImageView as _, ImageReader, Rgb,
+    DynamicImage, GenericImageView as _, ImageReader, ImageResult, Rgb,
     codecs::png::{CompressionType, FilterType as PngFilter, PngEncoder},
     imageops::{ColorMap, FilterType, dither},
 };
@@ -84,10 +84,7 @@ impl Protocol {
 
     /// Returns the bytes that make the terminal show the picture.
     fn drawing(self, path: &Path) -> Result<Vec<u8>, String> {
-        let read = || -> image::ImageResult<DynamicImage> {
-            ImageReader::open(path)?.with_guessed_format()?.decode()
-        };
-        let image = read().map_err(|error| error.to_string())?;
+        let image = decoded(path).map_err(|error| error.to_string())?;
         let window = Window::current();
         let image = self.shrunk(image, (window.columns, window.rows()), &window);
         self.encoded(&image, &window)
@@ -114,6 +111,11 @@ impl Protocol {
             Self::Blocks(colours) => Ok(blocks(image, colours).into_bytes()),
         }
     }
+}
+
+/// Decodes a picture, whose name may have any extension. Blocks.
+pub fn decoded(path: &Path) -> ImageResult<DynamicImage> {
+    ImageReader::open(path)?.with_guessed_format()?.decode()
 }
 
 /// Writes the drawing to standard error. If only standard output is a terminal, writes it there.

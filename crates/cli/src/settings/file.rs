@@ -242,18 +242,28 @@ pub fn edit(
         expected.insert((profile, name.name, texts));
         expected.extend(profile.map(|profile| (Some(profile), "", &[][..])));
     }
-    // Check that the edit has changed nothing else: if the file has tables within a line, for
-    // example, editing single lines damages it.
-    if !of_text(path, &after).is_ok_and(|file| file.facts() == expected) {
-        let problem = format!("could not change `{}` in {}", name.name, path.display());
+    if after == before {
+        return Ok(false);
+    }
+    let what = format!("`{}`", name.name);
+    write(path, &after, &what, |edited| edited.facts() == expected).map(|()| true)
+}
+
+/// Writes the edited text of the file, if that changes only `what` was to be changed: if the file
+/// has tables within a line, for example, editing single lines damages it.
+fn write(
+    path: &Path,
+    text: &str,
+    what: &str,
+    is_expected: impl FnOnce(File) -> bool,
+) -> Result<(), Failure> {
+    if !of_text(path, text).is_ok_and(is_expected) {
+        let problem = format!("could not change {what} in {}", path.display());
         return Err(Failure::settings(problem)
             .advise("the file has tables within a line; change it with `kiln config edit`"));
     }
-    if after != before {
-        directory::write_private(path, &after)
-            .map_err(|error| Failure::file(format!("could not write {}", path.display()), error))?;
-    }
-    Ok(after != before)
+    directory::write_private(path, text)
+        .map_err(|error| Failure::file(format!("could not write {}", path.display()), error))
 }
 
 /// Writes a preset to the file, or removes it. The rest of the file stays as it is.
@@ -272,23 +282,16 @@ pub fn edit_preset(path: &Path, name: &str, preset: Option<&Preset>) -> Result<(
         };
         after += &format!("{newlines}{}", preset.text(name));
     }
-    let is_same = |edited: File| {
-        let mut presets = file.presets.clone();
-        presets.remove(name);
-        let others = edited.presets.iter().filter(|(other, _)| *other != name);
-        edited.presets.get(name).map(|(preset, _)| preset) == preset
-            && edited.facts() == file.facts()
-            && others
-                .map(|(name, (preset, _))| (name, preset))
-                .eq(presets.iter().map(|(name, (preset, _))| (name, preset)))
+    let presets = |file: &File| -> BTreeMap<String, Preset> {
+        let presets = file.presets.iter();
+        presets.map(|(name, (preset, _))| (name.clone(), preset.clone())).collect()
     };
-    if !of_text(path, &after).is_ok_and(is_same) {
-        let problem = format!("could not change the preset `{name}` in {}", path.display());
-        return Err(Failure::settings(problem)
-            .advise("the file has tables within a line; change it with `kiln config edit`"));
-    }
-    directory::write_private(path, &after)
-        .map_err(|error| Failure::file(format!("could not write {}", path.display()), error))
+    let mut expected = presets(&file);
+    expected.remove(name);
+    expected.extend(preset.map(|preset| (name.to_owned(), preset.clone())));
+    write(path, &after, &format!("the preset `{name}`"), |edited| {
+        edited.facts() == file.facts() && presets(&edited) == expected
+    })
 }
 
 /// The texts of a setting's value. Numbers become texts, too.

@@ -8,7 +8,7 @@ use std::{
 };
 
 use image::{ImageFormat, Rgb, RgbImage};
-use imagekiln_cli::fuzzing::{Item, Sheet, relative_url};
+use imagekiln_cli::fuzzing::{Item, Kind, Page, Preview, embed, relative_url};
 use imagekiln_testbed::{
     Requirement, Runtime, Trial,
     browser::{BROWSER, Browser},
@@ -50,10 +50,11 @@ impl Fixture {
         fs::create_dir(directory.path().join("pictures")).unwrap();
         let pictures: Vec<_> = (0..40).map(picture).collect();
         let file = BufWriter::new(File::create(directory.path().join("sheet.html")).unwrap());
-        let mut sheet = Sheet::begin(file, (HOSTILE, "2026-11-22 15:00 UTC")).unwrap();
+        let titles = (HOSTILE, "2026-11-22 15:00 UTC");
+        let mut sheet = Page::begin(file, Kind::Sheet, titles, &[]).unwrap();
         let entries: Vec<_> = (0..JOBS).map(entry).collect();
         for (number, entry) in entries.iter().enumerate() {
-            let mut content = None;
+            let mut item = entry.clone();
             if entry.link.is_some() && number != LOST_JOB {
                 let bytes = match number {
                     DAMAGED_JOB => b"\x89PNG\r\n\x1a\n".to_vec(),
@@ -61,9 +62,9 @@ impl Fixture {
                     _ => pictures[number % pictures.len()].clone(),
                 };
                 fs::write(directory.path().join(file_of(number)), &bytes).unwrap();
-                content = Some(bytes);
+                embed(&mut item, Preview::of(&bytes));
             }
-            sheet.add(entry.clone(), content.as_deref()).unwrap();
+            sheet.add(&item).unwrap();
         }
         sheet.finish().unwrap();
         Self { directory, entries }

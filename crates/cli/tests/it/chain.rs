@@ -11,6 +11,28 @@ fn small<'a>(words: &[&'a str]) -> Vec<&'a str> {
     [words, &["--size", "64x64"]].concat()
 }
 
+#[test]
+fn a_picture_of_a_batch_is_known_after_it_was_moved() {
+    let bench = Bench::new();
+    let run = ["batch", "run", "--prompt", "a fox", "-s=64x64", "-o", "pictures", "--names=1.png"];
+    bench.run(&run).ok();
+    let request = bench.last_request();
+    std::fs::rename(bench.place.path("pictures/1.png"), bench.place.path("moved.png")).unwrap();
+    let shown = bench.run(&["show", "moved.png", "--json"]).ok().json();
+    assert_eq!(shown["prompt"], "a fox");
+    assert!(shown["path"].as_str().unwrap().ends_with("moved.png"), "{shown}");
+    assert!(shown["job"].as_str().unwrap().starts_with("a-fox-"), "{shown}");
+    let beside = bench.place.read("pictures/1.png.json");
+    let beside: Value = serde_json::from_slice(&beside).unwrap();
+    assert_eq!(shown["submitted_at"], beside["times"]["submitted"]);
+    bench.run(&["again", "moved.png", "-o", "."]).ok();
+    assert_eq!(bench.last_request(), request);
+    // A picture of nobody is still unknown.
+    bench.place.write("mine.png", png(64, 64));
+    let unknown = bench.run(&["show", "mine.png"]).fails(2).stderr;
+    assert!(unknown.contains("the history has no picture mine.png"), "{unknown}");
+}
+
 /// A saved picture that was renamed or copied is known by its content.
 #[test]
 fn a_picture_knows_what_it_was_made_from() {

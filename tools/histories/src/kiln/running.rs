@@ -55,7 +55,7 @@ impl Running {
         let (settings, middleware) = (world.settings(), clients.clone());
         let storage = Arc::clone(&disk);
         let process = Process {
-            variable: Box::new(move |name| {
+            variable: Arc::new(move |name| {
                 let found = variables.iter().find(|(variable, _)| *variable == name);
                 found.map(|(_, value)| value.clone())
             }),
@@ -66,9 +66,9 @@ impl Running {
             stdout: Stream::new(stdout.clone()),
             stderr: Stream::new(stderr.clone()),
             has_signals: false,
-            client: Box::new(move |client| settings(client).middleware(middleware.clone())),
-            journal: Box::new(move |path| Directory::open_on(path, Arc::clone(&storage) as _)),
-            seed: Box::new(|range| *range.start()),
+            client: Arc::new(move |client| settings(client).middleware(middleware.clone())),
+            journal: Arc::new(move |path| Directory::open_on(path, Arc::clone(&storage) as _)),
+            seed: Arc::new(|range| *range.start()),
         };
         Self { process: Arc::new(process), disk, stdout, stderr, clients }
     }

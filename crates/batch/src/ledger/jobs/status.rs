@@ -6,10 +6,12 @@ use std::{
 };
 
 use imagekiln::Request;
+use imagekiln_label::Description;
 
 use super::Jobs;
 use crate::{
     Error, ErrorKind, Filter, JobState, JobStatus,
+    description::description,
     ledger::{
         database::{
             Column, Database, FromRow, Row, Value,
@@ -17,6 +19,7 @@ use crate::{
         },
         limits::admission::explain,
     },
+    output::SavedPicture,
 };
 
 /// The maximum number of task ids that one query looks up.
@@ -176,6 +179,29 @@ impl Jobs<'_> {
             known.extend(self.ledger.transaction(find).await?.into_iter().map(|(id,)| id));
         }
         Ok(known)
+    }
+
+    /// Returns the description of a picture with this content, as it is beside the saved picture.
+    /// Finds the picture by its digest, wherever its file is now. Of several jobs with the same
+    /// picture, this is the last one. Reads the records of all saved jobs.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be read, or a later version wrote the
+    /// request.
+    #[doc(hidden)]
+    pub async fn described(self, content: &[u8]) -> Result<Option<Description>, Error> {
+        let picture = SavedPicture::new(content, String::new());
+        let digest = format!("%\"sha256\":\"{}\"%", picture.sha256);
+        let find = format!(
+            "SELECT {COLUMNS}, j.request FROM {TABLES}
+             WHERE j.state = 'saved' AND s.record LIKE $1 ORDER BY j.number DESC LIMIT 1"
+        );
+        let found = self.ledger.rows::<FoundRequest<String>>(find, [(&digest).into()]).await?.pop();
+        let described = found.map(|FoundRequest(FoundJob { status, .. }, request)| {
+            description(&status, &read_request(&status.name, &request)?, &picture)
+        });
+        described.transpose()
     }
 }
 

@@ -6,9 +6,11 @@ use std::{
     fs::{self, File},
     io::{self, ErrorKind, Write as _},
     path::{Path, PathBuf},
+    thread,
 };
 
 use serde::{Deserialize, Serialize};
+use tokio::runtime::Builder;
 
 use super::place::Place;
 use crate::{
@@ -21,6 +23,7 @@ use crate::{
     },
     process::Process,
 };
+use imagekiln_label::Description;
 
 const NAME: &str = "ledgers";
 
@@ -117,6 +120,27 @@ pub async fn add_spending(
         }
     }
     Ok(unreadable)
+}
+
+/// Describes the picture with this content, if a batch of the list has saved it, wherever its file
+/// is now. Looks only into ledgers in files: completion calls this, too, and it never connects to a
+/// server. A ledger that cannot be read is left out.
+pub fn described(process: &Process, content: &[u8]) -> Option<Description> {
+    let places = known(process).ok()?;
+    let find = async {
+        for place in places.iter().rev().filter(|place| matches!(place, Place::File(_))) {
+            let Ok(ledger) = place.read().await else { continue };
+            if let Ok(Some(description)) = ledger.jobs().described(content).await {
+                return Some(description);
+            }
+        }
+        None
+    };
+    // A thread of its own can wait for the ledgers, whether the caller is in a runtime or not.
+    thread::scope(|scope| {
+        let found = scope.spawn(|| Builder::new_current_thread().build().ok()?.block_on(find));
+        found.join().ok().flatten()
+    })
 }
 
 fn file(process: &Process) -> Option<PathBuf> {

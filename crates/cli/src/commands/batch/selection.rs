@@ -93,8 +93,8 @@ impl Conditions {
 
 /// Restricts a filter to jobs that were submitted in a time range.
 pub fn sent_at(filter: Filter, sent: Sent) -> Filter {
-    let filter = sent.after().into_iter().fold(filter, Filter::sent_after);
-    sent.before().into_iter().fold(filter, Filter::sent_before)
+    let filter = sent.sent_after.into_iter().fold(filter, Filter::sent_after);
+    sent.sent_before.into_iter().fold(filter, Filter::sent_before)
 }
 
 impl Selected {

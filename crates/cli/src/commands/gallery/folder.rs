@@ -6,7 +6,7 @@ use std::{
     fs::{self, File, Metadata},
     io::{self, Read as _, Seek as _, SeekFrom, Write as _},
     path::Path,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
     thread,
 };
 
@@ -25,7 +25,8 @@ use crate::{
     context::Context,
     failure::Failure,
     files::directory::{create_private, temporary_file},
-    pages::{Item, Kind, Page, Preview, Totals, page::json},
+    pages::{Item, Kind, Page, Preview, THREADS, Totals, page::json},
+    process::lock,
     text::times::{Clock, now},
 };
 use imagekiln::FileKind;
@@ -39,9 +40,6 @@ pub const DATA: &str = "data";
 /// The number of pictures in a script. The page loads the next script when it has to show more
 /// pictures.
 const CHUNK: usize = 500;
-
-/// The maximum number of threads that decode pictures. Each may need 256 MB.
-const THREADS: usize = 4;
 
 /// The maximum number of pictures that are read and wait to be decoded.
 const AHEAD: usize = 16;
@@ -118,7 +116,7 @@ impl Spool {
         let spool = Mutex::new(Self { file, end: 0, places, totals });
         let receiver = Mutex::new((receiver, 0));
         let next = || {
-            let (receiver, order) = &mut *locked(&receiver);
+            let (receiver, order) = &mut *lock(&receiver);
             *order += 1;
             receiver.blocking_recv().map(|found| (found, *order))
         };
@@ -128,7 +126,7 @@ impl Spool {
                 picture(&mut found, thumbnails)?;
                 let mut item = found.item;
                 item.favourite = item.sha256.as_ref().is_some_and(|sha| favourites.contains(sha));
-                locked(&spool).add(&item, order)?;
+                lock(&spool).add(&item, order)?;
             }
         };
         let threads = thread::available_parallelism().map_or(1, usize::from).min(THREADS);
@@ -269,8 +267,4 @@ fn persist(path: &Path, content: &[u8]) -> io::Result<()> {
     let mut file = temporary_file(path.parent().unwrap_or(path))?;
     file.write_all(content)?;
     file.persist(path).map(drop).map_err(|error| error.error)
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -19,7 +19,7 @@ use crate::{
         times::{Clock, seconds},
     },
 };
-use imagekiln::{TaskRef, TaskStatus, journal::State};
+use imagekiln::{TaskStatus, journal::State};
 use imagekiln_batch::{Filter, JobState, Ledger};
 
 /// The number of jobs that are read at once. It is small, because their requests may contain
@@ -62,7 +62,7 @@ pub async fn all(
     let mut unreached = Vec::new();
     for (index, place) in ledgers::known(context.process())?.iter().enumerate() {
         if let Err(failure) = of_ledger((index, place), found, &is_seen).await {
-            let why = [std::slice::from_ref(&failure.message), &failure.causes].concat().join(": ");
+            let why = failure.with_causes();
             unreached.push(one_line(&format!("not shown: the batch in {place}: {why}")));
         }
     }
@@ -92,10 +92,10 @@ fn of_entry(entry: &Entry, here: &Path) -> Found {
     let record = &entry.record;
     let mut item = Item::new(format!("@{}", entry.number), entry.model(), entry.state());
     item.prompt = entry.prompt().filter(|prompt| !prompt.trim().is_empty()).map(str::to_owned);
-    item.credits = record.task().and_then(TaskRef::cost);
+    item.credits = entry.cost();
     let is_unknown = *record.state() == State::Unknown;
     item.is_without_cost = item.credits.is_none() && (is_unknown || record.task().is_some());
-    let at = record.intent().at();
+    let at = entry.at();
     item.time = Some(seconds(at));
     item.group = entry
         .group()

@@ -6,7 +6,7 @@ use std::{
     fs::{self, Metadata},
     io::{self, Write as _},
     path::{Path, PathBuf},
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Mutex, PoisonError},
     time::UNIX_EPOCH,
 };
 
@@ -16,6 +16,7 @@ use tempfile::NamedTempFile;
 use crate::{
     files::directory::{create_private, write_private},
     pages::{Item, Preview},
+    process::lock,
 };
 use imagekiln_label::sha256;
 
@@ -71,7 +72,7 @@ impl Thumbnails {
     /// Adds the thumbnail of a picture with this digest to an item, if the thumbnail exists.
     /// Returns whether it does.
     pub fn show_known(&self, item: &mut Item, sha256: &str) -> bool {
-        let name = locked(&self.files).get(sha256).cloned();
+        let name = lock(&self.files).get(sha256).cloned();
         let Some((name, (_, size))) = name.as_ref().and_then(|name| Some((name, parts(name)?)))
         else {
             return false;
@@ -97,7 +98,7 @@ impl Thumbnails {
             file.write_all(&thumbnail.jpeg)?;
             file.persist(self.directory.join(&name)).map_err(|error| error.error)?;
             item.show(preview, |_| url(&name));
-            locked(&self.files).insert(digest, name);
+            lock(&self.files).insert(digest, name);
         } else {
             item.show(preview, |_| String::new());
         }
@@ -110,7 +111,7 @@ impl Thumbnails {
         let before = self.before.get(location)?;
         let is_same = before.bytes == bytes && before.changed == changed;
         is_same.then(|| {
-            locked(&self.seen).insert(location.to_owned(), before.clone());
+            lock(&self.seen).insert(location.to_owned(), before.clone());
             before.sha256.clone()
         })
     }
@@ -118,13 +119,13 @@ impl Thumbnails {
     /// Whether a picture in a bucket has a thumbnail already, so that it need not be read.
     pub fn has(&self, location: &str) -> bool {
         let digest = self.seen(location, None);
-        digest.is_some_and(|digest| locked(&self.files).contains_key(&digest))
+        digest.is_some_and(|digest| lock(&self.files).contains_key(&digest))
     }
 
     /// Returns the digest of a picture whose file was deleted after an earlier page had read it.
     pub fn last_seen(&self, location: &str) -> Option<String> {
         let before = self.before.get(location)?;
-        locked(&self.seen).insert(location.to_owned(), before.clone());
+        lock(&self.seen).insert(location.to_owned(), before.clone());
         Some(before.sha256.clone())
     }
 
@@ -133,7 +134,7 @@ impl Thumbnails {
         let Some(sha256) = item.sha256.clone() else { return };
         let (bytes, changed) = stamp(file);
         let seen = Seen { bytes, changed, sha256 };
-        locked(&self.seen).insert(location.to_owned(), seen);
+        lock(&self.seen).insert(location.to_owned(), seen);
     }
 }
 
@@ -151,8 +152,4 @@ fn parts(name: &str) -> Option<(&str, (u32, u32))> {
 fn stamp(file: Option<&Metadata>) -> (u64, u128) {
     let changed = file.and_then(|file| file.modified().ok()?.duration_since(UNIX_EPOCH).ok());
     (file.map_or(0, Metadata::len), changed.map_or(0, |since| since.as_nanos()))
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -71,12 +71,10 @@ struct Reference {
 
 /// `used` says which models of `submit` need their flags.
 pub fn command(used: model::Used<'_>) -> Command {
-    Action::augment_subcommands(Command::new(NAME).subcommand(submit::command(used)))
+    let command = options::group(Command::new(NAME)).subcommand(submit::command(used));
+    Action::augment_subcommands(command)
         .about("Submit without waiting, and work on single tasks")
         .after_help("An id that is not in the history is polled at IMAGEKILN_BASE_URL.")
-        .subcommand_required(true)
-        .arg_required_else_help(true)
-        .disable_help_subcommand(true)
 }
 
 pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
@@ -177,7 +175,7 @@ async fn save(
 fn filled(target: Target, task: &Task, entry: Option<&Entry>) -> Result<Target, Failure> {
     let model = task.reference().operation().unwrap_or("picture");
     let (seed, prompt) = (entry.and_then(Entry::seed), entry.and_then(Entry::prompt));
-    let at = entry.map_or_else(now, |entry| entry.record.intent().at());
+    let at = entry.map_or_else(now, |entry| entry.at());
     let date = Clock::local().day(at);
     target.filled(Known { index: 1, seed, prompt, name: None, model, date: &date })
 }

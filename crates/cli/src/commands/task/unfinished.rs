@@ -21,9 +21,7 @@ use crate::{
         times::Clock,
     },
 };
-use imagekiln::{
-    ErrorKind, Operation, Region, TaskRef, find_operation, journal::Account, text::counted,
-};
+use imagekiln::{ErrorKind, Operation, Region, find_operation, journal::Account, text::counted};
 
 /// Remove submissions from the unfinished ones; sends nothing
 #[derive(Args)]
@@ -111,8 +109,7 @@ pub async fn dismiss(context: &Context, options: &Dismiss) -> Result<(), Failure
             history.dismiss(entry).await?;
         }
     }
-    let known = |entry: &Entry| entry.record.task().and_then(TaskRef::cost);
-    let costs = found.iter().map(|entry| known(entry).or_else(|| prices.expected(entry)));
+    let costs = found.iter().map(|entry| entry.cost().or_else(|| prices.expected(entry)));
     let expected = Expected::sum(costs);
     let numbers: Vec<_> = found.iter().map(|entry| entry.number).collect();
     output.result(
@@ -156,7 +153,7 @@ impl Dismiss {
         let mut seen = HashSet::new();
         found.retain(|entry| {
             model.as_ref().is_none_or(|model| find::is_of_model(entry, model))
-                && sent.contains(entry.record.intent().at())
+                && sent.contains(entry.at())
                 && seen.insert(entry.number)
         });
         Ok(found)

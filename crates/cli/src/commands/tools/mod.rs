@@ -14,7 +14,7 @@ use crate::{
     args::{
         completers,
         inputs::{Inputs, prompt_arg},
-        model, request,
+        model, options, request,
     },
     context::Context,
     failure::Failure,
@@ -38,11 +38,8 @@ pub fn find(name: &str) -> Option<&'static Tool> {
 /// Returns the command whose subcommands are the tools. `named` is the model that `--model` names.
 /// Only tools that are `used` get their flags.
 pub fn command(named: &'static Operation, used: model::Used<'_>) -> Command {
-    Command::new(NAME)
+    options::group(Command::new(NAME))
         .about("Inpaint, outpaint, expand, erase, deblur, try on, video")
-        .subcommand_required(true)
-        .arg_required_else_help(true)
-        .disable_help_subcommand(true)
         .subcommand_value_name("TOOL")
         .subcommand_help_heading("Tools")
         .subcommands(TOOLS.iter().map(move |tool| tool.command(named, used(tool.name))))

@@ -2,7 +2,6 @@
 
 use std::{
     fs,
-    io::{self, Read},
     path::{Path, PathBuf},
 };
 
@@ -15,7 +14,7 @@ use super::{
     scheme::{Reading, SchemeOptions},
     to_people,
 };
-use crate::{context::Context, failure::Failure, process::Process, text::json};
+use crate::{context::Context, failure::Failure, files::bounded, process::Process, text::json};
 use imagekiln::{WEBHOOK_SECRET_VARIABLE, webhook::Rejection};
 
 #[derive(Args)]
@@ -91,7 +90,7 @@ fn parse_header(text: &str) -> Option<(HeaderName, HeaderValue)> {
 fn read_body(process: &Process, path: &Path) -> Result<Vec<u8>, Failure> {
     if path.as_os_str() != "-" {
         return fs::File::open(path)
-            .and_then(read_bounded)
+            .and_then(|file| bounded(file, MAX_BODY as u64))
             .map_err(|error| Failure::file(format!("could not read {}", path.display()), error));
     }
     let stdin = &process.stdin;
@@ -101,11 +100,6 @@ fn read_body(process: &Process, path: &Path) -> Result<Vec<u8>, Failure> {
         )
         .advise("redirect a file: < body.json"));
     }
-    read_bounded(stdin).map_err(|error| Failure::file("could not read standard input", error))
-}
-
-fn read_bounded(input: impl Read) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    input.take(MAX_BODY as u64 + 1).read_to_end(&mut bytes)?;
-    Ok(bytes)
+    bounded(stdin, MAX_BODY as u64)
+        .map_err(|error| Failure::file("could not read standard input", error))
 }

@@ -9,13 +9,16 @@ use std::{
 
 use tempfile::PersistError;
 
-use super::{Pattern, Place, Saved, Target, directory_of, found, names};
-use crate::{failure::Failure, files::directory};
+use super::{Pattern, Place, Saved, Target, found, names};
+use crate::{
+    failure::Failure,
+    files::directory::{parent, temporary_file},
+};
 use imagekiln::Damaged;
 
 /// Keeps a damaged file beside the path of its picture, and creates the directory if necessary.
 pub fn keep(damaged: &Damaged, picture: &Path) -> io::Result<PathBuf> {
-    fs::create_dir_all(directory_of(picture))?;
+    fs::create_dir_all(parent(picture))?;
     damaged.keep(picture)
 }
 
@@ -33,7 +36,7 @@ impl Target {
         };
         let failed = |error| Failure::file(format!("could not move {}", kept.display()), error);
         let content = fs::read(kept).map_err(failed)?;
-        let mut file = directory::temporary_file(directory_of(&wanted)).map_err(failed)?;
+        let mut file = temporary_file(parent(&wanted)).map_err(failed)?;
         file.write_all(&content).and_then(|()| file.as_file().sync_all()).map_err(failed)?;
         let mut names = names::numbered(wanted);
         let path = loop {

@@ -19,7 +19,7 @@ pub use self::place::check_path;
 pub use self::place::{Known, Pattern, Place, ends_with_separator};
 use crate::{
     failure::{Failure, Remedy},
-    files::directory::{self, here_if_empty, probe},
+    files::directory::{self, here_if_empty, parent, probe},
     process::Stream,
     text::sanitize::one_line,
 };
@@ -37,7 +37,7 @@ pub struct Target {
     pub title: Option<String>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Saved {
     /// The path, or `None` if the picture was written to standard output.
     pub path: Option<PathBuf>,
@@ -108,7 +108,7 @@ impl Target {
             Place::File(path) if path.file_name().is_none() => {
                 return Err(elsewhere(format!("{} is not a file name", path.display())));
             }
-            Place::File(path) => directory_of(path),
+            Place::File(path) => parent(path),
             Place::Stdout if json => {
                 return Err(elsewhere("--json and --output - both use standard output".to_owned()));
             }
@@ -192,7 +192,7 @@ impl Target {
                 let behind = if self.overwrite { fs::canonicalize(path).ok() } else { None };
                 let wanted = behind.as_deref().unwrap_or(path);
                 let name = |_| wanted.to_owned();
-                let file = self.download(picture, directory_of(wanted), path, name).await?;
+                let file = self.download(picture, parent(wanted), path, name).await?;
                 self.save(file, wanted, path).await
             }
             Place::Named(directory) => {
@@ -209,7 +209,7 @@ impl Target {
                 let directory = &pattern.directory;
                 let file = self.download(picture, directory, directory, name).await?;
                 let path = name(file.kind());
-                let directory = directory_of(&path);
+                let directory = parent(&path);
                 fs::create_dir_all(directory)
                     .map_err(|error| unwritable(picture, &path, directory, error))?;
                 self.save(file, &path, &path).await
@@ -280,7 +280,7 @@ impl Target {
         } else {
             take_name(&file, names::numbered(allowed.clone())).await
         };
-        let path = path.map_err(|error| unsaved(&error, given, directory_of(&allowed)))?;
+        let path = path.map_err(|error| unsaved(&error, given, parent(&allowed)))?;
         if path != allowed {
             let (taken, path) = (allowed.display(), path.display());
             notes.push(format!(
@@ -312,29 +312,16 @@ async fn take_name(
 }
 
 fn saved(file: &DownloadedPicture, path: PathBuf, notes: Vec<String>) -> Saved {
-    let sha256 = file.sha256().map(str::to_owned);
-    Saved {
-        path: Some(path),
-        kind: file.kind(),
-        bytes: file.bytes(),
-        sha256,
-        notes,
-        difference: None,
-    }
+    let (path, sha256) = (Some(path), file.sha256().map(str::to_owned));
+    Saved { path, kind: file.kind(), bytes: file.bytes(), sha256, notes, ..Saved::default() }
 }
 
 /// Describes a picture that an earlier command has saved.
 pub fn found(path: PathBuf) -> Result<Saved, Failure> {
     let content = fs::read(&path)
         .map_err(|error| Failure::file(format!("could not read {}", path.display()), error))?;
-    Ok(Saved {
-        path: Some(path),
-        kind: FileKind::of(&content),
-        bytes: content.len() as u64,
-        sha256: None,
-        notes: Vec::new(),
-        difference: None,
-    })
+    let (kind, bytes) = (FileKind::of(&content), content.len() as u64);
+    Ok(Saved { path: Some(path), kind, bytes, ..Saved::default() })
 }
 
 fn not_a_target(path: &Path, error: io::Error) -> Failure {
@@ -368,7 +355,7 @@ fn not_written(id: &str, target: &Path) -> String {
 
 /// A picture whose bytes were written to a stream.
 fn passed_on(path: Option<PathBuf>, bytes: u64) -> Saved {
-    Saved { path, kind: None, bytes, sha256: None, notes: Vec::new(), difference: None }
+    Saved { path, bytes, ..Saved::default() }
 }
 
 /// Writes the picture to a stream on a separate thread, because writing may block, and Ctrl-C must
@@ -391,8 +378,4 @@ async fn write_to<W: Write>(
             .about(picture.task())
             .remedied_by(Remedy::Elsewhere)
     })
-}
-
-fn directory_of(path: &Path) -> &Path {
-    here_if_empty(path.parent().unwrap_or(path))
 }

@@ -7,10 +7,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use sha2::{Digest as _, Sha256};
-
 use imagekiln::{FileKind, TaskRef};
-use imagekiln_label::{Template, TemplateFields};
+use imagekiln_label::{Template, TemplateFields, sha256};
 
 const PRODUCED: [FileKind; 5] =
     [FileKind::Jpeg, FileKind::Png, FileKind::Webp, FileKind::Webm, FileKind::Mp4];
@@ -75,8 +73,7 @@ pub fn allowed(path: PathBuf) -> PathBuf {
 /// Keeps the beginning and the ending of a name. A hash between them keeps different names
 /// different.
 fn shortened(name: &OsStr, longest: usize) -> String {
-    let hash = Sha256::digest(name.as_encoded_bytes());
-    let hash: String = hash.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+    let hash: String = sha256(name.as_encoded_bytes()).chars().take(8).collect();
     let name = name.to_string_lossy();
     let (stem, ending) = match name.rfind('.') {
         Some(dot) if dot > 0 && name.len() - dot <= LONGEST_ENDING => name.split_at(dot),

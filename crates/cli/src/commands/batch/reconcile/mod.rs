@@ -174,8 +174,7 @@ async fn carry_out(
         if let Finding::Task(task) = finding
             && let Err(error) = batch.resolve_with_task(&job.name, task).await
         {
-            let failure = Failure::from(error);
-            let why = [&[failure.message.clone()][..], &failure.causes].concat().join(": ");
+            let why = Failure::from(error).with_causes();
             *finding = Finding::Open(format!("task {task}: {why}"));
         }
     }
