@@ -160,7 +160,8 @@ pub async fn check(
 
 /// Asks whether several prompts are meant, if one of them is a single word: they may be one prompt
 /// whose quotes are missing, and the command would pay for a picture of each word. Without a
-/// terminal, two prompts are made, unless one is an article, and more than two are refused.
+/// terminal, the command makes two prompts that are single words, and no articles. It refuses all
+/// others, because nobody can be asked.
 pub async fn check_words(
     context: &Context,
     prompts: &[&str],
@@ -172,9 +173,12 @@ pub async fn check_words(
     let (process, count) = (context.process(), prompts.len());
     let quoted: Vec<_> = prompts.iter().map(|prompt| format!("`{}`", one_line(prompt))).collect();
     let quoted = quoted.join(" and ");
-    let is_article = |prompt: &&str| ["a", "an", "the"].contains(&&*prompt.to_lowercase());
+    let is_word = |prompt: &&str| {
+        let is_article = ["a", "an", "the"].contains(&&*prompt.to_lowercase());
+        !is_article && !prompt.contains(char::is_whitespace)
+    };
     if context.output.json || !can_ask(process) {
-        if count == 2 && !prompts.iter().any(is_article) {
+        if count == 2 && prompts.iter().all(is_word) {
             let hint = "one prompt of several words needs quotes";
             context.output.note(&format!("2 prompts: {quoted}; {hint}"));
             return Ok(());

@@ -140,6 +140,7 @@ fn single_words_may_be_one_prompt_without_quotes() {
         (&["generate", "a", "red", "fox"][..], "\"a red fox\""),
         (&["generate", "a red fox", "in", "snow"], "\"a red fox in snow\""),
         (&["generate", "The", "fox"], "\"The fox\""),
+        (&["generate", "a red fox", "snowing"], "\"a red fox snowing\""),
     ] {
         let refused = bench.run(&[words, &small].concat()).fails(2).stderr;
         assert!(refused.contains(&format!("needs quotes: {quoted}")), "{refused}");
