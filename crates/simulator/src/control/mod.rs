@@ -131,7 +131,7 @@ pub(crate) fn router(
         .method_not_allowed_fallback(async || {
             Problem::new(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed")
         })
-        .fallback(async || Problem::not_found("page or resource"))
+        .fallback(async || Problem::unknown("page or resource"))
         .with_state(Control { state: Arc::clone(&state), stopped })
         .merge(viewer())
         // The service itself, which the page can call this way without a request to another origin.

@@ -146,7 +146,7 @@ async fn list(State(state): Shared, Parameters(mut wanted): Parameters<Wanted>) 
     let records = state.records();
     let mut older = records.tasks.iter().rev();
     if let Some(before) = &wanted.before {
-        older.find(|task| task.id == *before).ok_or_else(|| Problem::not_found("task"))?;
+        older.find(|task| task.id == *before).ok_or_else(|| Problem::unknown("task"))?;
     }
     let (mut tasks, mut last) = (Vec::new(), None);
     for task in older.by_ref().take(MAX_EXAMINED) {

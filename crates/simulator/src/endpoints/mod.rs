@@ -3,17 +3,19 @@
 
 pub(crate) mod delivery;
 pub(crate) mod poll;
-mod rejection;
 pub(crate) mod router;
 mod submit;
 
 use std::sync::Arc;
 
-use axum::http::{Uri, header, request::Parts, uri::Authority};
+use axum::http::{StatusCode, Uri, header, request::Parts, uri::Authority};
 use url::form_urlencoded;
 
-pub(crate) use self::rejection::Rejection;
-use crate::{contract::Region, state::AppState};
+use crate::{
+    contract::{MAX_VIOLATIONS, Region, Violation},
+    http::response::Problem,
+    state::AppState,
+};
 
 /// The service at one of its two base URLs.
 #[derive(Clone)]
@@ -55,4 +57,11 @@ fn host(head: &Parts) -> Option<Authority> {
 fn parameter(uri: &Uri, name: &str) -> Option<String> {
     let mut parameters = form_urlencoded::parse(uri.query()?.as_bytes());
     parameters.find(|(key, _)| key == name).map(|(_, value)| value.into_owned())
+}
+
+/// The rejection of a request that violates the contract.
+fn invalid(mut violations: Vec<Violation>) -> Problem {
+    violations.truncate(MAX_VIOLATIONS);
+    violations.iter_mut().for_each(Violation::make_printable);
+    Problem::new(StatusCode::UNPROCESSABLE_ENTITY, violations)
 }

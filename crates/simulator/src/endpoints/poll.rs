@@ -9,12 +9,12 @@ use axum::{
 use serde_json::{Value, json};
 use tracing::debug;
 
-use super::{Endpoint, Rejection, parameter};
+use super::{Endpoint, invalid, parameter};
 use crate::{
     billing::accounts::ProjectRef,
     contract::Violation,
     faults::{AppliedFaults, FalseStatus, FaultPlace, RequestedFaults},
-    http::response,
+    http::response::{self, Problem},
     journal::RequestRecord,
     state::{AppState, Records},
     tasks::{
@@ -31,14 +31,14 @@ pub(super) async fn poll(
     project: &ProjectRef,
     head: &Parts,
     record: &mut RequestRecord,
-) -> Result<Response, Rejection> {
+) -> Result<Response, Problem> {
     let Some(id) = parameter(&head.uri, "id") else {
         let missing = Violation::new(["query", "id"], "missing", "Field required");
-        return Err(Rejection::Invalid(vec![missing]));
+        return Err(invalid(vec![missing]));
     };
     record.set_task(&id);
-    let mut requested = RequestedFaults::in_header(&head.headers, FaultPlace::Poll)
-        .map_err(Rejection::Malformed)?;
+    let mut requested =
+        RequestedFaults::in_header(&head.headers, FaultPlace::Poll).map_err(Problem::malformed)?;
     let (response, applied) = respond(endpoint, head, (project, &id), &mut requested);
     record.faults = applied.names();
     Ok(applied.delay(&endpoint.state.clock, response).await)

@@ -7,14 +7,17 @@ use axum::{
     body::Body,
     extract::{Request, State},
     http::{HeaderValue, StatusCode, Version, header, request::Parts},
-    response::Response,
+    response::{IntoResponse as _, Response},
 };
 use serde_json::json;
 
-use super::{Endpoint, Rejection, delivery, poll, submit};
+use super::{Endpoint, delivery, poll, submit};
 use crate::{
     contract::{Action, neutral_path},
-    http::{body, response},
+    http::{
+        body,
+        response::{self, Problem},
+    },
     journal::RequestRecord,
 };
 
@@ -43,7 +46,7 @@ async fn handle(State(endpoint): State<Endpoint>, request: Request) -> Response 
         Ok(response) => response,
         Err(refusal) => {
             let is_read = body::discard_arrived(&head, &mut body).await;
-            let mut response = refusal.response();
+            let mut response = refusal.into_response();
             // HTTP/2 can end a single request without closing the connection.
             if !is_read && head.version < Version::HTTP_2 {
                 let close = HeaderValue::from_static("close");
@@ -70,38 +73,34 @@ async fn dispatch(
     head: &Parts,
     body: &mut Body,
     record: &mut RequestRecord,
-) -> Result<Response, Rejection> {
+) -> Result<Response, Problem> {
     let state = &endpoint.state;
     if let Some(file) = head.uri.path().strip_prefix("/delivery/") {
         return delivery::deliver(state, head, file, record).await;
     }
     let path =
-        neutral_path(head.uri.path(), &state.config.model_prefix).ok_or(Rejection::NotFound)?;
+        neutral_path(head.uri.path(), &state.config.model_prefix).ok_or_else(Problem::not_found)?;
     let operation = state.contract.find(&head.method, &path).map_err(|allowed| {
         if allowed.is_empty() {
-            Rejection::NotFound
+            Problem::not_found()
         } else {
-            Rejection::OtherMethods(allowed.join(", "))
+            Problem::other_methods(&allowed.join(", "))
         }
     })?;
     let name = path.trim_start_matches("/v1/");
     record.operation = Some(name.to_owned());
-    let project = state
-        .records()
-        .accounts
-        .caller(&head.headers)
-        .map_err(|reason| Rejection::Forbidden(reason.into()))?;
+    let project = state.records().accounts.caller(&head.headers).map_err(Problem::forbidden)?;
     record.set_project(&project);
     match &operation.action {
         Action::Poll => poll::poll(endpoint, &project, head, record).await,
         Action::Submit(_) if state.config.strict && operation.region != endpoint.region => {
-            Err(Rejection::OtherRegion(operation.region))
+            let region = operation.region;
+            let detail = format!("The {region} base URL serves this endpoint, and not this one");
+            Err(Problem::new(StatusCode::NOT_FOUND, detail))
         }
         Action::Submit(submission) => {
             if !state.records().accounts.admits(&project, name) {
-                return Err(Rejection::Forbidden(
-                    "The project has no access to this endpoint".into(),
-                ));
+                return Err(Problem::forbidden("The project has no access to this endpoint"));
             }
             let call = submit::Call {
                 project,

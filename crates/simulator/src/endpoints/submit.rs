@@ -24,14 +24,13 @@ use axum::{
 };
 
 use self::{accept::admit, examine::examine};
-use super::{Endpoint, Rejection};
+use super::{Endpoint, invalid};
 use crate::{
     billing::{accounts::ProjectRef, credits::Megapixels},
     contract::{Submission, Violation},
     faults::{FaultPlace, RequestedFaults},
-    http::body::{self, BodyError, ReadBody},
+    http::{body, response::Problem},
     journal::RequestRecord,
-    state::AppState,
 };
 
 /// If a body is larger than this, the simulator checks whether the submission can be accepted even
@@ -56,17 +55,19 @@ pub(super) async fn submit(
     head: &Parts,
     body: &mut Body,
     record: &mut RequestRecord,
-) -> Result<Response, Rejection> {
+) -> Result<Response, Problem> {
     let state = &endpoint.state;
     let faults = RequestedFaults::in_header(&head.headers, FaultPlace::Submission)
-        .map_err(Rejection::Malformed)?;
+        .map_err(Problem::malformed)?;
     check_content_type(&head.headers)?;
     if body::announced(&head.headers).is_none_or(|length| length > MAX_SMALL_BODY) {
         let price = state.config.prices.for_operation(&call.operation);
         let nothing = Megapixels::default();
         admit(state, &mut state.records(), &call, price.of(nothing, nothing))?;
     }
-    let body = Arc::new(read(state, head, body).await?);
+    let body =
+        body::read(head, body, state.config.max_body_bytes, body::share(&state.bodies)).await?;
+    let body = Arc::new(body);
     let call = Arc::new(call);
     let mut valid = examine(state, &call, &body, record).await?;
     valid.directives.faults.join(faults, &call.operation, &call.headers, &body);
@@ -74,7 +75,7 @@ pub(super) async fn submit(
     Ok(applied.delay(&state.clock, response).await)
 }
 
-fn check_content_type(headers: &HeaderMap) -> Result<(), Rejection> {
+fn check_content_type(headers: &HeaderMap) -> Result<(), Problem> {
     let given =
         headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let kind = given.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
@@ -85,16 +86,5 @@ fn check_content_type(headers: &HeaderMap) -> Result<(), Rejection> {
         "Input should be a valid dictionary or object to extract fields from: ",
         "the Content-Type should be application/json",
     );
-    Err(Rejection::Invalid(vec![Violation::new(["body"], "model_attributes_type", msg)]))
-}
-
-async fn read(state: &AppState, head: &Parts, body: &mut Body) -> Result<ReadBody, Rejection> {
-    let limit = state.config.max_body_bytes;
-    let read = body::read(head, body, limit, body::share(&state.bodies)).await;
-    read.map_err(|error| match error {
-        BodyError::TooLarge => Rejection::TooLarge(limit),
-        BodyError::NoRoom => Rejection::NoRoom,
-        BodyError::TooSlow => Rejection::TooSlow,
-        BodyError::Broken => Rejection::Unreadable,
-    })
+    Err(invalid(vec![Violation::new(["body"], "model_attributes_type", msg)]))
 }

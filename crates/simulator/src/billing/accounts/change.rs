@@ -6,28 +6,17 @@ mod projects;
 
 use std::{sync::Arc, time::Duration};
 
+use axum::http::StatusCode;
+
 use super::{
     Accounts, OrganizationRecord, ProjectRecord, ProjectRef, audit::Actor, settings::Permission,
     start::id_of,
 };
+use crate::http::response::Problem;
 
-/// Why a change was not made.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum AccountError {
-    /// The organization, project, key, member or finetune does not exist.
-    Unknown(String),
-    /// The actor's role does not permit the change.
-    Forbidden(String),
-    /// The new object already exists, or a balance is too low.
-    Conflict(String),
-    /// A value is invalid.
-    Invalid(String),
-}
-
-impl AccountError {
-    fn unknown(what: &str, id: &str) -> Self {
-        Self::Unknown(format!("unknown {what} `{id}`"))
-    }
+/// The organization, project, key, member or finetune does not exist.
+fn unknown(what: &str, id: &str) -> Problem {
+    Problem::new(StatusCode::NOT_FOUND, format!("unknown {what} `{id}`"))
 }
 
 /// Makes one change to the accounts, as this actor and at this time.
@@ -37,7 +26,7 @@ pub(crate) struct Editor<'a> {
     pub(crate) unix: Duration,
 }
 
-type ChangeResult<T = ()> = Result<T, AccountError>;
+type ChangeResult<T = ()> = Result<T, Problem>;
 
 impl Accounts {
     /// Whether an actor has a permission in an organization, or in one of its projects.
@@ -73,7 +62,7 @@ impl Editor<'_> {
         let refusal =
             format!("{} is not allowed to {action} in `{organization}`", self.actor.name());
         self.write(organization, action, |accounts| {
-            if allowed { change(accounts) } else { Err(AccountError::Forbidden(refusal)) }
+            if allowed { change(accounts) } else { Err(Problem::forbidden(refusal)) }
         })
     }
 
@@ -97,16 +86,15 @@ impl Editor<'_> {
 
 /// Derives the id of a new organization or project from its name.
 fn new_id(name: &str) -> ChangeResult<Arc<str>> {
-    id_of(name)
-        .ok_or_else(|| AccountError::Invalid("the name must contain a letter or digit".to_owned()))
+    id_of(name).ok_or_else(|| Problem::invalid("the name must contain a letter or digit"))
 }
 
 impl Accounts {
     fn organization_mut(&mut self, id: &str) -> ChangeResult<&mut OrganizationRecord> {
-        self.organizations.get_mut(id).ok_or_else(|| AccountError::unknown("organization", id))
+        self.organizations.get_mut(id).ok_or_else(|| unknown("organization", id))
     }
 
     fn project_to_change(&mut self, at: &ProjectRef) -> ChangeResult<&mut ProjectRecord> {
-        self.project_mut(at).ok_or_else(|| AccountError::unknown("project", &at.project))
+        self.project_mut(at).ok_or_else(|| unknown("project", &at.project))
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use axum::{
     body::{Body, Bytes},
     extract::{Path, State},
-    http::HeaderMap,
+    http::{HeaderMap, StatusCode},
 };
 use imagekiln_painter::images::{Image, Input};
 use serde::{Deserialize, Serialize};
@@ -20,7 +20,7 @@ use super::{
     TaskShown,
 };
 use crate::{
-    endpoints::{Rejection, delivery, poll},
+    endpoints::{delivery, poll},
     http::response::Part,
     state::AppState,
     tasks::{
@@ -47,7 +47,7 @@ fn in_full(state: &AppState, id: &str) -> ControlResult {
 
     let now = state.clock.unix_now();
     let records = state.records();
-    let task = records.tasks.get(id).ok_or_else(|| Problem::not_found("task"))?;
+    let task = records.tasks.get(id).ok_or_else(|| Problem::unknown("task"))?;
     let inputs = task.picture.inputs.iter().enumerate();
     let full = TaskInFull {
         task: TaskShown::of(task, task.view(now, &state.clock, &state.config.in_progress), now),
@@ -126,7 +126,7 @@ pub(super) async fn image(
         let input = records.tasks.get(&id).and_then(|task| task.picture.inputs.get(number));
         match input.map(|input| &input.image) {
             Some(Image::Inline(image)) => image.clone(),
-            _ => return Err(Problem::not_found("image")),
+            _ => return Err(Problem::unknown("image")),
         }
     };
     let bytes = Bytes::from_owner(image.bytes);
@@ -144,8 +144,8 @@ pub(super) async fn picture(
         Ok((kind, bytes)) => {
             Ok(Part::requested(&headers, bytes.len()).response(kind, bytes, Body::from))
         }
-        Err(Rejection::NotFound) => Err(Problem::not_found("picture")),
-        Err(_) => Err(Problem::internal()),
+        Err(problem) if problem.status == StatusCode::NOT_FOUND => Err(Problem::unknown("picture")),
+        Err(problem) => Err(problem),
     }
 }
 

@@ -19,9 +19,9 @@ use crate::{
         accounts::Training,
         credits::{Credits, Megapixels},
     },
-    endpoints::{Endpoint, Rejection, poll},
+    endpoints::{Endpoint, poll},
     faults::{AppliedFaults, FaultPlace},
-    http::response,
+    http::response::{self, Problem},
     journal::RequestRecord,
     request::{finetunes::Trains, valid::ValidRequest},
     state::{AppState, Records},
@@ -54,17 +54,12 @@ pub(super) fn admit(
     records: &mut Records,
     call: &Call,
     cost: Credits,
-) -> Result<Duration, Rejection> {
+) -> Result<Duration, Problem> {
     let (now, project) = (state.clock.unix_now(), &call.project);
     records.tasks.settle(now, state.retention());
     // Somebody may have revoked the key while the body arrived.
-    if records
-        .accounts
-        .caller(&call.headers)
-        .map_err(|reason| Rejection::Forbidden(reason.into()))?
-        != *project
-    {
-        return Err(Rejection::Forbidden("The key now belongs to another project".into()));
+    if records.accounts.caller(&call.headers).map_err(Problem::forbidden)? != *project {
+        return Err(Problem::forbidden("The key now belongs to another project"));
     }
     let most = records.accounts.max_active_tasks(project).unwrap_or(state.config.max_active_tasks);
     if records.tasks.active(project) >= most {
@@ -72,10 +67,14 @@ pub(super) fn admit(
         // Convert the wait to real time, in which clients wait. If the clock is stopped, there is
         // no real time to wait for, so return the simulated one.
         let real = Duration::try_from_secs_f64(wait.as_secs_f64() / state.clock.speed());
-        return Err(Rejection::TooManyTasks { most, wait: real.unwrap_or(wait) });
+        let detail = format!("The project has reached its limit of {most} active tasks");
+        return Err(Problem::busy(real.unwrap_or(wait), detail));
     }
     let payment = records.accounts.check_payment(project, cost, now);
-    payment.map_err(|unpaid| Rejection::Unpaid(state.config.unpaid_status, unpaid))?;
+    payment.map_err(|problem| {
+        let status = StatusCode::from_u16(state.config.unpaid_status);
+        Problem::new(status.unwrap_or(StatusCode::PAYMENT_REQUIRED), problem)
+    })?;
     Ok(now)
 }
 
@@ -86,7 +85,7 @@ pub(super) fn accept(
     call: &Call,
     mut valid: ValidRequest,
     record: &mut RequestRecord,
-) -> Result<(Response, AppliedFaults), Rejection> {
+) -> Result<(Response, AppliedFaults), Problem> {
     let state = &endpoint.state;
     let bill = Bill::of(state, call, &valid);
     let mut records = state.records();
@@ -120,12 +119,13 @@ fn create(
     bill: Bill,
     now: Duration,
     foreign_base: Option<String>,
-) -> Result<Accepted, Rejection> {
+) -> Result<Accepted, Problem> {
     let state = &endpoint.state;
     let number = records.tasks.accepted();
     let id = state.chance.task_id(number);
     let charged = records.accounts.charge(&call.project, bill.cost, now, &id);
-    charged.map_err(|unpaid| Rejection::Unpaid(state.config.unpaid_status, unpaid))?;
+    // It was admitted under the same lock.
+    charged.map_err(|_| Problem::internal())?;
     let webhook = valid.webhook.take();
     let faults = match webhook {
         Some(_) => state.faults.webhook_faults(&mut valid.directives.faults),

@@ -12,8 +12,8 @@ use serde_json::Value;
 use super::Call;
 use crate::{
     contract::{Step, Violation},
-    endpoints::Rejection,
-    http::body::ReadBody,
+    endpoints::invalid,
+    http::{body::ReadBody, response::Problem},
     journal::RequestRecord,
     request::{
         fetch::Fetched,
@@ -46,7 +46,7 @@ pub(super) async fn examine(
     call: &Arc<Call>,
     body: &Arc<ReadBody>,
     record: &mut RequestRecord,
-) -> Result<ValidRequest, Rejection> {
+) -> Result<ValidRequest, Problem> {
     let mut size = JobSize::of_bytes(body.len());
     if call.submission.rules.kind == OperationKind::Video {
         // A body of a few bytes can contain a video with large frames.
@@ -60,13 +60,13 @@ pub(super) async fn examine(
         (Ok(examined), _) => examined,
         (Err(urls), Some(fetcher)) => {
             let fetched = Arc::clone(fetcher).fetch(urls).await;
-            read(fetched).await?.map_err(|_| Rejection::Internal)?
+            read(fetched).await?.map_err(|_| Problem::internal())?
         }
-        (Err(_), None) => return Err(Rejection::Internal),
+        (Err(_), None) => return Err(Problem::internal()),
     };
     record.set_request(&examined.logged);
     // Return violations before decoding the images, because decoding can take seconds.
-    let valid = examined.request.map_err(Rejection::Invalid)?;
+    let valid = examined.request.map_err(invalid)?;
     let mut damaged = Vec::new();
     for (loc, image) in examined.images {
         let size = JobSize::of_pixels(image.pixels());
@@ -75,7 +75,7 @@ pub(super) async fn examine(
         }
     }
     if !damaged.is_empty() {
-        return Err(Rejection::Invalid(damaged));
+        return Err(invalid(damaged));
     }
     record.ignored_fields.clone_from(&valid.ignored);
     Ok(valid)
@@ -85,8 +85,8 @@ async fn run<T: Send + 'static>(
     state: &AppState,
     size: JobSize,
     job: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, Rejection> {
-    state.readers.run(size, job).await.map_err(|_| Rejection::Internal)
+) -> Result<T, Problem> {
+    state.readers.run(size, job).await.map_err(|_| Problem::internal())
 }
 
 impl Examined {

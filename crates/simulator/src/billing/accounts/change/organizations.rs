@@ -2,15 +2,18 @@
 
 use std::{sync::Arc, time::Duration};
 
-use super::{AccountError, ChangeResult, Editor, new_id};
-use crate::billing::{
-    accounts::{
-        Accounts, Finetune, Member, OrganizationRecord, Permission, Role,
-        audit::Actor,
-        finetunes::{StoredFinetune, is_finetune_name},
+use super::{ChangeResult, Editor, new_id, unknown};
+use crate::{
+    billing::{
+        accounts::{
+            Accounts, Finetune, Member, OrganizationRecord, Permission, Role,
+            audit::Actor,
+            finetunes::{StoredFinetune, is_finetune_name},
+        },
+        credits::Credits,
+        ledger::Account,
     },
-    credits::Credits,
-    ledger::Account,
+    http::response::Problem,
 };
 
 impl Editor<'_> {
@@ -25,18 +28,18 @@ impl Editor<'_> {
         let owner = match (&self.actor, owner) {
             (Actor::User(user), Some(owner)) if owner != *user => {
                 let detail = "only the operator can create an organization for another user";
-                return Err(AccountError::Forbidden(detail.to_owned()));
+                return Err(Problem::forbidden(detail));
             }
             (Actor::User(user), _) => user.clone(),
             (Actor::Operator, Some(owner)) => owner,
             (Actor::Operator, None) => {
-                return Err(AccountError::Invalid("an organization needs an owner".to_owned()));
+                return Err(Problem::invalid("an organization needs an owner"));
             }
         };
         self.write(&id.clone(), format!("create the organization `{name}`"), |accounts| {
             if accounts.organizations.contains_key(&id) {
                 let detail = format!("the organization `{id}` already exists");
-                return Err(AccountError::Conflict(detail));
+                return Err(Problem::conflict(detail));
             }
             let name = name.to_owned();
             let organization = OrganizationRecord { name, owner, ..Default::default() };
@@ -63,12 +66,12 @@ impl Editor<'_> {
         let allowed = same_owner && (actor == Actor::Operator || actor.name() == owner);
         let moved = if !allowed {
             let detail = "only the owner of both organizations can transfer credits between them";
-            Err(AccountError::Forbidden(detail.to_owned()))
+            Err(Problem::forbidden(detail))
         } else if amount == Credits::ZERO {
-            Err(AccountError::Invalid("the amount of a transfer must be above zero".to_owned()))
+            Err(Problem::invalid("the amount of a transfer must be above zero"))
         } else if from == to {
             let detail = "source and destination are the same organization";
-            Err(AccountError::Invalid(detail.to_owned()))
+            Err(Problem::invalid(detail))
         } else {
             let [from, to] = [from, to].map(|id| Account::Organization(id.into()));
             accounts.move_credits(unix, from, to, amount)
@@ -101,10 +104,10 @@ impl Editor<'_> {
                 return Ok(());
             };
             if !organization.projects.contains_key(project) {
-                return Err(AccountError::unknown("project", project));
+                return Err(unknown("project", project));
             }
             let member = organization.members.get_mut(user);
-            let member = member.ok_or_else(|| AccountError::unknown("member", user))?;
+            let member = member.ok_or_else(|| unknown("member", user))?;
             member.projects.insert(project.to_owned(), role);
             Ok(())
         })
@@ -115,7 +118,7 @@ impl Editor<'_> {
         let action = format!("remove the member `{user}`");
         self.change(organization, None, Permission::ManageMembers, action, |accounts| {
             let removed = accounts.organization_mut(organization)?.members.remove(user);
-            removed.map(drop).ok_or_else(|| AccountError::unknown("member", user))
+            removed.map(drop).ok_or_else(|| unknown("member", user))
         })
     }
 
@@ -123,7 +126,7 @@ impl Editor<'_> {
     pub(crate) fn set_finetune(self, organization: &str, finetune: Finetune) -> ChangeResult {
         if !is_finetune_name(&finetune.name) {
             let detail = "a finetune name must not be empty or contain a slash";
-            return Err(AccountError::Invalid(detail.to_owned()));
+            return Err(Problem::invalid(detail));
         }
         let shared = finetune.shared;
         let how = if shared { "shared" } else { "private" };
@@ -141,7 +144,7 @@ impl Editor<'_> {
         let action = format!("remove the finetune `{name}`");
         self.change(organization, None, Permission::ManageFinetunes, action, |accounts| {
             let removed = accounts.organization_mut(organization)?.finetunes.remove(name);
-            removed.map(drop).ok_or_else(|| AccountError::unknown("finetune", name))
+            removed.map(drop).ok_or_else(|| unknown("finetune", name))
         })
     }
 }
@@ -155,8 +158,6 @@ impl Accounts {
         amount: Credits,
     ) -> ChangeResult {
         let moved = self.ledger.transfer(unix, from, to, amount, None);
-        moved.map_err(|_| {
-            AccountError::Conflict(format!("the balance is less than {amount} credits"))
-        })
+        moved.map_err(|_| Problem::conflict(format!("the balance is less than {amount} credits")))
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{AccountError, ChangeResult, Editor, new_id};
+use super::{ChangeResult, Editor, new_id, unknown};
 use crate::{
     billing::{
         accounts::{
@@ -10,6 +10,7 @@ use crate::{
         },
         credits::Credits,
     },
+    http::response::Problem,
     runtime::chance::{Chance, hex},
 };
 
@@ -21,7 +22,7 @@ impl Editor<'_> {
         self.change(organization, None, Permission::ManageProjects, action, |accounts| {
             let organization = accounts.organization_mut(organization)?;
             if organization.projects.contains_key(&id) {
-                return Err(AccountError::Conflict(format!("the project `{id}` already exists")));
+                return Err(Problem::conflict(format!("the project `{id}` already exists")));
             }
             let project = ProjectRecord { name: name.to_owned(), ..Default::default() };
             organization.projects.insert(Arc::clone(&id), project);
@@ -78,14 +79,14 @@ impl Editor<'_> {
             .unwrap_or_else(|| format!("kiln-{}", hex(&chance.bytes("api key", number)[..16])));
         if !is_sendable(&secret) {
             let detail = "a key must consist of visible ASCII characters";
-            return Err(AccountError::Invalid(detail.to_owned()));
+            return Err(Problem::invalid(detail));
         }
         let action = format!("create the key `{name}` in `{}`", at.project);
         self.change_in(at, Permission::ManageKeys, action, |accounts| {
             accounts.project_to_change(at)?;
             let key = ProjectKey { name: name.to_owned(), key: secret.clone().into() };
             let id = accounts.add_key(key, at.clone());
-            let id = id.ok_or_else(|| AccountError::Conflict("the key already exists".to_owned()));
+            let id = id.ok_or_else(|| Problem::conflict("the key already exists"));
             Ok((id?, secret))
         })
     }
@@ -96,7 +97,7 @@ impl Editor<'_> {
             let secret = accounts.secrets.get(digest).map(|secret| secret.expose().clone());
             secret.ok_or_else(|| {
                 let detail = format!("the simulator has only the digest of the key `{id}`");
-                AccountError::Conflict(detail)
+                Problem::conflict(detail)
             })
         })
     }
@@ -116,7 +117,7 @@ impl Editor<'_> {
         change: impl FnOnce(&mut Accounts, &str) -> ChangeResult<T>,
     ) -> ChangeResult<T> {
         let found = self.accounts.keys.iter().find(|(_, key)| key.id() == id);
-        let (digest, key) = found.ok_or_else(|| AccountError::unknown("key", id))?;
+        let (digest, key) = found.ok_or_else(|| unknown("key", id))?;
         let (digest, at) = (digest.clone(), key.project.clone());
         self.change_in(&at, Permission::ManageKeys, action, |accounts| change(accounts, &digest))
     }
