@@ -65,10 +65,7 @@ pub enum Region {
 
 impl fmt::Display for Region {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Global => "global",
-            Self::Regional => "regional",
-        })
+        self.serialize(f)
     }
 }
 

@@ -1,18 +1,23 @@
 //! Changes at run time. Each change requires a permission of the actor, and is written to the audit
 //! log.
 
-mod organizations;
-mod projects;
-
 use std::{sync::Arc, time::Duration};
 
 use axum::http::StatusCode;
 
 use super::{
-    Accounts, OrganizationRecord, ProjectRecord, ProjectRef, audit::Actor, settings::Permission,
+    Accounts, Finetune, Limits, Member, OrganizationRecord, Permission, ProjectKey, ProjectRecord,
+    ProjectRef, Role,
+    audit::Actor,
+    finetunes::{StoredFinetune, is_finetune_name},
+    is_sendable,
     start::id_of,
 };
-use crate::http::response::Problem;
+use crate::{
+    billing::{credits::Credits, ledger::Account},
+    http::response::Problem,
+    runtime::chance::{Chance, hex},
+};
 
 /// The organization, project, key, member or finetune does not exist.
 fn unknown(what: &str, id: &str) -> Problem {
@@ -84,6 +89,273 @@ impl Editor<'_> {
     }
 }
 
+/// Changes to organizations: their credits, their members and their finetunes.
+impl Editor<'_> {
+    /// Creates an organization without credits. Its owner is the actor, or `owner` if the actor is
+    /// the operator.
+    pub(crate) fn create_organization(
+        self,
+        name: &str,
+        owner: Option<String>,
+    ) -> ChangeResult<Arc<str>> {
+        let id = new_id(name)?;
+        let owner = match (&self.actor, owner) {
+            (Actor::User(user), Some(owner)) if owner != *user => {
+                let detail = "only the operator can create an organization for another user";
+                return Err(Problem::forbidden(detail));
+            }
+            (Actor::User(user), _) => user.clone(),
+            (Actor::Operator, Some(owner)) => owner,
+            (Actor::Operator, None) => {
+                return Err(Problem::invalid("an organization needs an owner"));
+            }
+        };
+        self.write(&id.clone(), format!("create the organization `{name}`"), |accounts| {
+            if accounts.organizations.contains_key(&id) {
+                let detail = format!("the organization `{id}` already exists");
+                return Err(Problem::conflict(detail));
+            }
+            let name = name.to_owned();
+            let organization = OrganizationRecord { name, owner, ..Default::default() };
+            accounts.organizations.insert(Arc::clone(&id), organization);
+            Ok(id)
+        })
+    }
+
+    /// Adds credits to an organization, as if it had bought them.
+    pub(crate) fn grant(self, organization: &str, amount: Credits) -> ChangeResult {
+        let (unix, action) = (self.unix, format!("add {amount} credits"));
+        self.change(organization, None, Permission::ManageCredits, action, |accounts| {
+            let to = Account::Organization(organization.into());
+            accounts.move_credits(unix, Account::Issued, to, amount)
+        })
+    }
+
+    /// Moves credits between two organizations of the same owner. Only that owner and the operator
+    /// may do that. The audit logs of both organizations record it.
+    pub(crate) fn transfer(self, from: &str, to: &str, amount: Credits) -> ChangeResult {
+        let Self { accounts, actor, unix } = self;
+        let owner = accounts.organization_mut(from)?.owner.clone();
+        let same_owner = accounts.organization_mut(to)?.owner == owner;
+        let allowed = same_owner && (actor == Actor::Operator || actor.name() == owner);
+        let moved = if !allowed {
+            let detail = "only the owner of both organizations can transfer credits between them";
+            Err(Problem::forbidden(detail))
+        } else if amount == Credits::ZERO {
+            Err(Problem::invalid("the amount of a transfer must be above zero"))
+        } else if from == to {
+            let detail = "source and destination are the same organization";
+            Err(Problem::invalid(detail))
+        } else {
+            let [from, to] = [from, to].map(|id| Account::Organization(id.into()));
+            accounts.move_credits(unix, from, to, amount)
+        };
+        let done = moved.is_ok();
+        for (organization, action) in [
+            (from, format!("transfer {amount} credits to `{to}`")),
+            (to, format!("receive {amount} credits from `{from}`")),
+        ] {
+            accounts.record(unix, actor.name(), Some(organization), action, done);
+        }
+        moved
+    }
+
+    /// Gives a user a role in an organization, or in one of its projects.
+    pub(crate) fn set_role(
+        self,
+        organization: &str,
+        project: Option<&str>,
+        user: &str,
+        role: Role,
+    ) -> ChangeResult {
+        let place = project.map_or("the organization".to_owned(), |project| format!("`{project}`"));
+        let action = format!("give `{user}` the role {role:?} in {place}");
+        self.change(organization, None, Permission::ManageMembers, action, |accounts| {
+            let organization = accounts.organization_mut(organization)?;
+            let Some(project) = project else {
+                let new = || Member { user: user.to_owned(), role, projects: Default::default() };
+                organization.members.entry(user.to_owned()).or_insert_with(new).role = role;
+                return Ok(());
+            };
+            if !organization.projects.contains_key(project) {
+                return Err(unknown("project", project));
+            }
+            let member = organization.members.get_mut(user);
+            let member = member.ok_or_else(|| unknown("member", user))?;
+            member.projects.insert(project.to_owned(), role);
+            Ok(())
+        })
+    }
+
+    /// Removes a user from an organization.
+    pub(crate) fn remove_member(self, organization: &str, user: &str) -> ChangeResult {
+        let action = format!("remove the member `{user}`");
+        self.change(organization, None, Permission::ManageMembers, action, |accounts| {
+            let removed = accounts.organization_mut(organization)?.members.remove(user);
+            removed.map(drop).ok_or_else(|| unknown("member", user))
+        })
+    }
+
+    /// Adds a finetune, or sets whether an existing one is shared, even while it is trained.
+    pub(crate) fn set_finetune(self, organization: &str, finetune: Finetune) -> ChangeResult {
+        if !is_finetune_name(&finetune.name) {
+            let detail = "a finetune name must not be empty or contain a slash";
+            return Err(Problem::invalid(detail));
+        }
+        let shared = finetune.shared;
+        let how = if shared { "shared" } else { "private" };
+        let action = format!("set the {how} finetune `{}`", finetune.name);
+        self.change(organization, None, Permission::ManageFinetunes, action, |accounts| {
+            let finetunes = &mut accounts.organization_mut(organization)?.finetunes;
+            let stored = finetunes.entry(finetune.name.clone());
+            stored.or_insert_with(|| StoredFinetune::usable(finetune)).finetune.shared = shared;
+            Ok(())
+        })
+    }
+
+    /// Removes a finetune. Requests that name it are rejected from now on.
+    pub(crate) fn remove_finetune(self, organization: &str, name: &str) -> ChangeResult {
+        let action = format!("remove the finetune `{name}`");
+        self.change(organization, None, Permission::ManageFinetunes, action, |accounts| {
+            let removed = accounts.organization_mut(organization)?.finetunes.remove(name);
+            removed.map(drop).ok_or_else(|| unknown("finetune", name))
+        })
+    }
+}
+
+/// Changes to projects and their keys.
+impl Editor<'_> {
+    /// Creates a project with access to all endpoints and no limits.
+    pub(crate) fn create_project(self, organization: &str, name: &str) -> ChangeResult<Arc<str>> {
+        let id = new_id(name)?;
+        let action = format!("create the project `{name}`");
+        self.change(organization, None, Permission::ManageProjects, action, |accounts| {
+            let organization = accounts.organization_mut(organization)?;
+            if organization.projects.contains_key(&id) {
+                return Err(Problem::conflict(format!("the project `{id}` already exists")));
+            }
+            let project = ProjectRecord { name: name.to_owned(), ..Default::default() };
+            organization.projects.insert(Arc::clone(&id), project);
+            Ok(id)
+        })
+    }
+
+    /// Sets the spending limits of a project.
+    pub(crate) fn set_limits(self, at: &ProjectRef, limits: Limits) -> ChangeResult {
+        let shown = |limit: Option<Credits>| {
+            limit.map_or_else(|| "none".to_owned(), |credits| credits.to_string())
+        };
+        let [daily, weekly, monthly] = [limits.daily, limits.weekly, limits.monthly].map(shown);
+        let action = format!(
+            "set the limits of `{}`: daily {daily}, weekly {weekly}, monthly {monthly}",
+            at.project
+        );
+        self.change_project(at, Permission::SetLimits, action, |project| project.limits = limits)
+    }
+
+    /// Sets the endpoints to which a project has access. `None` stands for all endpoints.
+    pub(crate) fn set_endpoints(
+        self,
+        at: &ProjectRef,
+        endpoints: Option<Vec<String>>,
+    ) -> ChangeResult {
+        let shown = endpoints.as_ref().map_or("all".to_owned(), |patterns| patterns.join(", "));
+        let action = format!("set the endpoints of `{}`: {shown}", at.project);
+        self.change_project(at, Permission::ManageProjects, action, |project| {
+            project.endpoints = endpoints
+        })
+    }
+
+    /// Sets the maximum number of active tasks of a project. `None` stands for the configured
+    /// default.
+    pub(crate) fn set_max_active_tasks(self, at: &ProjectRef, most: Option<usize>) -> ChangeResult {
+        let shown = most.map_or("the default".to_owned(), |most| most.to_string());
+        let action = format!("set the maximum of active tasks of `{}`: {shown}", at.project);
+        self.change_project(at, Permission::ManageProjects, action, |project| {
+            project.max_active_tasks = most
+        })
+    }
+
+    /// Creates a key, which is `given` or random. Returns the id of the key, and the key itself.
+    pub(crate) fn create_key(
+        self,
+        at: &ProjectRef,
+        name: &str,
+        given: Option<String>,
+        chance: Chance,
+    ) -> ChangeResult<(String, String)> {
+        let number = self.accounts.keys_made;
+        let secret = given
+            .unwrap_or_else(|| format!("kiln-{}", hex(&chance.bytes("api key", number)[..16])));
+        if !is_sendable(&secret) {
+            let detail = "a key must consist of visible ASCII characters";
+            return Err(Problem::invalid(detail));
+        }
+        let action = format!("create the key `{name}` in `{}`", at.project);
+        self.change_in(at, Permission::ManageKeys, action, |accounts| {
+            accounts.project_to_change(at)?;
+            let key = ProjectKey { name: name.to_owned(), key: secret.clone().into() };
+            let id = accounts.add_key(key, at.clone());
+            let id = id.ok_or_else(|| Problem::conflict("the key already exists"));
+            Ok((id?, secret))
+        })
+    }
+
+    /// Returns the key with this id.
+    pub(crate) fn reveal_key(self, id: &str) -> ChangeResult<String> {
+        self.change_key(id, format!("reveal the key `{id}`"), |accounts, digest| {
+            let secret = accounts.secrets.get(digest).map(|secret| secret.expose().clone());
+            secret.ok_or_else(|| {
+                let detail = format!("the simulator has only the digest of the key `{id}`");
+                Problem::conflict(detail)
+            })
+        })
+    }
+
+    /// Deletes a key. From now on, requests with it are rejected.
+    pub(crate) fn revoke_key(self, id: &str) -> ChangeResult {
+        self.change_key(id, format!("revoke the key `{id}`"), |accounts, digest| {
+            accounts.keys.remove(digest);
+            Ok(())
+        })
+    }
+
+    fn change_key<T>(
+        self,
+        id: &str,
+        action: String,
+        change: impl FnOnce(&mut Accounts, &str) -> ChangeResult<T>,
+    ) -> ChangeResult<T> {
+        let found = self.accounts.keys.iter().find(|(_, key)| key.id() == id);
+        let (digest, key) = found.ok_or_else(|| unknown("key", id))?;
+        let (digest, at) = (digest.clone(), key.project.clone());
+        self.change_in(&at, Permission::ManageKeys, action, |accounts| change(accounts, &digest))
+    }
+
+    fn change_project(
+        self,
+        at: &ProjectRef,
+        permission: Permission,
+        action: String,
+        change: impl FnOnce(&mut ProjectRecord),
+    ) -> ChangeResult {
+        self.change_in(at, permission, action, |accounts| {
+            change(accounts.project_to_change(at)?);
+            Ok(())
+        })
+    }
+
+    fn change_in<T>(
+        self,
+        at: &ProjectRef,
+        permission: Permission,
+        action: String,
+        change: impl FnOnce(&mut Accounts) -> ChangeResult<T>,
+    ) -> ChangeResult<T> {
+        self.change(&at.organization, Some(&at.project), permission, action, change)
+    }
+}
+
 /// Derives the id of a new organization or project from its name.
 fn new_id(name: &str) -> ChangeResult<Arc<str>> {
     id_of(name).ok_or_else(|| Problem::invalid("the name must contain a letter or digit"))
@@ -96,5 +368,16 @@ impl Accounts {
 
     fn project_to_change(&mut self, at: &ProjectRef) -> ChangeResult<&mut ProjectRecord> {
         self.project_mut(at).ok_or_else(|| unknown("project", &at.project))
+    }
+
+    fn move_credits(
+        &mut self,
+        unix: Duration,
+        from: Account,
+        to: Account,
+        amount: Credits,
+    ) -> ChangeResult {
+        let moved = self.ledger.transfer(unix, from, to, amount, None);
+        moved.map_err(|_| Problem::conflict(format!("the balance is less than {amount} credits")))
     }
 }
