@@ -11,11 +11,11 @@ use crate::{
     config::{Config, TlsFiles},
     contract::{Contract, Region},
     control,
-    endpoints::{Endpoint, router},
+    endpoints::{self, Endpoint},
     error::StartError,
     expectation::Expectation,
     faults::Faults,
-    http::{self, Listeners, Service, cors, tls},
+    http::{self, Listeners, Service, tls},
     journal::RequestRecord,
     runtime::clock::Clock,
     snapshot::{self, RestoreError, Snapshot},
@@ -283,7 +283,7 @@ fn service(state: &Arc<AppState>, region: Region, tls: Option<TlsAcceptor>) -> S
     let endpoint = Endpoint { state: Arc::clone(state), region, is_forwarded: false };
     let journal_state = Arc::clone(state);
     Service {
-        router: cors::allow(&state.config.cors_origins, router::router(endpoint)),
+        router: http::allow_origins(&state.config.cors_origins, endpoints::router(endpoint)),
         tls,
         client_timeout: state.config.client_timeout,
         on_protocol_error: Arc::new(move |status| {

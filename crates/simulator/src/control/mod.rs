@@ -27,7 +27,7 @@ use tokio::sync::watch;
 use self::response::{ControlResult, Problem};
 use crate::{
     contract::Region,
-    endpoints::{Endpoint, router},
+    endpoints::{self, Endpoint},
     state::AppState,
 };
 
@@ -122,8 +122,9 @@ pub(crate) fn router(
     address: SocketAddr,
     stopped: watch::Receiver<bool>,
 ) -> Router {
-    let endpoint =
-        |region| router::router(Endpoint { state: Arc::clone(&state), region, is_forwarded: true });
+    let endpoint = |region| {
+        endpoints::router(Endpoint { state: Arc::clone(&state), region, is_forwarded: true })
+    };
     let (global, regional) = (endpoint(Region::Global), endpoint(Region::Regional));
     let routes = routes().into_iter();
     routes

@@ -13,24 +13,42 @@
 //! 6. It responds with the polling URL, unless a fault replaces or delays the response.
 
 mod accept;
-mod examine;
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use axum::{
     body::Body,
     http::{HeaderMap, header, request::Parts},
     response::Response,
 };
+use imagekiln_painter::{
+    images::Inline,
+    paint::{Format, OperationKind},
+};
+use serde_json::Value;
 
-use self::{accept::admit, examine::examine};
+use self::accept::admit;
 use super::{Endpoint, invalid};
 use crate::{
     billing::{accounts::ProjectRef, credits::Megapixels},
-    contract::{Submission, Violation},
+    contract::{Step, Submission, Violation},
     faults::{FaultPlace, RequestedFaults},
-    http::{body, response::Problem},
+    http::{
+        body::{self, ReadBody},
+        response::Problem,
+    },
     journal::RequestRecord,
+    request::{
+        fetch::Fetched,
+        film::Material,
+        finetunes, size,
+        valid::ValidRequest,
+        validation::{self, Checked, check_limits},
+    },
+    runtime::workers::JobSize,
+    state::AppState,
+    tasks::logged_request::LoggedRequest,
+    values::texts,
 };
 
 /// If a body is larger than this, the simulator checks whether the submission can be accepted even
@@ -87,4 +105,146 @@ fn check_content_type(headers: &HeaderMap) -> Result<(), Problem> {
         "the Content-Type should be application/json",
     );
     Err(invalid(vec![Violation::new(["body"], "model_attributes_type", msg)]))
+}
+
+/// The maximum size of all texts of a request together, without images and videos, in bytes.
+const MAX_TEXT_BYTES: usize = 1 << 20;
+
+/// The result for a body whose images have not been decoded yet.
+struct Examined {
+    request: Result<ValidRequest, Vec<Violation>>,
+    images: Vec<(Vec<Step>, Inline)>,
+    /// The body for the journal, without images and secrets. Empty if the body is not JSON.
+    logged: String,
+}
+
+/// Validates a body, and fetches the images that it gives by their URLs. Decodes each image as a
+/// separate job, so that a request with large images does not delay other requests much.
+async fn examine(
+    state: &Arc<AppState>,
+    call: &Arc<Call>,
+    body: &Arc<ReadBody>,
+    record: &mut RequestRecord,
+) -> Result<ValidRequest, Problem> {
+    let mut size = JobSize::of_bytes(body.len());
+    if call.submission.rules.kind == OperationKind::Video {
+        // A body of a few bytes can contain a video with large frames.
+        size = size.max(JobSize::Small);
+    }
+    let read = async |fetched: Fetched| {
+        let (job_state, call, body) = (Arc::clone(state), Arc::clone(call), Arc::clone(body));
+        run(state, size, move || Examined::of(&job_state, &call, &body, &fetched)).await
+    };
+    let examined = match (read(Fetched::new()).await?, &state.fetcher) {
+        (Ok(examined), _) => examined,
+        (Err(urls), Some(fetcher)) => {
+            let fetched = Arc::clone(fetcher).fetch(urls).await;
+            read(fetched).await?.map_err(|_| Problem::internal())?
+        }
+        (Err(_), None) => return Err(Problem::internal()),
+    };
+    record.set_request(&examined.logged);
+    // Return violations before decoding the images, because decoding can take seconds.
+    let valid = examined.request.map_err(invalid)?;
+    let mut damaged = Vec::new();
+    for (loc, image) in examined.images {
+        let size = JobSize::of_pixels(image.pixels());
+        if let Err(problem) = run(state, size, move || image.check()).await? {
+            damaged.push(Violation::value(loc, problem));
+        }
+    }
+    if !damaged.is_empty() {
+        return Err(invalid(damaged));
+    }
+    record.ignored_fields.clone_from(&valid.ignored);
+    Ok(valid)
+}
+
+async fn run<T: Send + 'static>(
+    state: &AppState,
+    size: JobSize,
+    job: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Problem> {
+    state.readers.run(size, job).await.map_err(|_| Problem::internal())
+}
+
+impl Examined {
+    /// Examines a body. If images must be fetched first, returns their URLs.
+    fn of(
+        state: &AppState,
+        call: &Call,
+        body: &[u8],
+        fetched: &Fetched,
+    ) -> Result<Self, BTreeSet<String>> {
+        let mut images = Vec::new();
+        let request = match validation::check(&state.config, &call.submission, body, fetched) {
+            Err(violation) => Err(vec![violation]),
+            Ok(mut checked) => {
+                if state.fetcher.is_some()
+                    && checked.violations.is_empty()
+                    && !checked.addresses.is_empty()
+                {
+                    return Err(checked.addresses);
+                }
+                images = std::mem::take(&mut checked.images);
+                interpret(state, call, checked)
+            }
+        };
+        let logged = match &request {
+            Ok(valid) => valid.shown.json().to_owned(),
+            Err(_) if check_limits(body).is_err() => String::new(),
+            Err(_) => LoggedRequest::of_refused(body, &state.contract.secret_fields)
+                .map(|request| request.json().to_owned())
+                .unwrap_or_default(),
+        };
+        Ok(Self { request, images, logged })
+    }
+}
+
+/// Reads what a request asks for, if its body has no violations.
+fn interpret(
+    state: &AppState,
+    call: &Call,
+    mut checked: Checked,
+) -> Result<ValidRequest, Vec<Violation>> {
+    if !checked.violations.is_empty() {
+        return Err(checked.violations);
+    }
+    let submission = &*call.submission;
+    let material = (submission.rules.kind == OperationKind::Video)
+        .then(|| Material::read(&mut checked, state.config.max_input_pixels))
+        .transpose()?;
+    check_texts(&checked)?;
+    let now = state.clock.unix_now();
+    let finetune = (&call.project, submission, &checked.body);
+    let trains = finetunes::read(&state.records().accounts, finetune, now)?;
+    let size = size::of_request(&state.config, submission, &checked.body, &checked.inputs)?;
+    let video = material
+        .map(|material| material.times(&checked.body, &checked.inputs, size))
+        .transpose()?;
+    let secret_fields = &state.contract.secret_fields;
+    let operation = (&*call.operation, submission);
+    let mut valid = ValidRequest::read(&state.config, operation, secret_fields, checked, size);
+    if let Some((spec, moments)) = video {
+        valid.picture.format = Format::Video(spec);
+        valid.picture.moments = moments;
+    }
+    valid.trains = trains;
+    Ok(valid)
+}
+
+/// Rejects a request whose texts are so long that searching them for words and faults would take
+/// too long.
+fn check_texts(checked: &Checked) -> Result<(), Vec<Violation>> {
+    let mut bytes = 0;
+    let mut exceeds = |text: &str| {
+        bytes += text.len();
+        bytes > MAX_TEXT_BYTES
+    };
+    let mut values = [&checked.body].into_iter().chain(checked.ignored.values());
+    if values.any(|value: &Value| texts::any(value, &mut exceeds)) {
+        let problem = format!("the texts of the request are longer than {MAX_TEXT_BYTES} bytes");
+        return Err(vec![Violation::value(vec!["body".into()], problem)]);
+    }
+    Ok(())
 }

@@ -6,7 +6,6 @@
 mod activity;
 pub(crate) mod body;
 mod connection;
-pub(crate) mod cors;
 mod listeners;
 pub(crate) mod outgoing;
 pub(crate) mod response;
@@ -16,13 +15,17 @@ pub(crate) mod tls;
 
 use std::{io::ErrorKind, sync::Arc, time::Duration};
 
-use axum::{Router, http::StatusCode};
+use axum::{
+    Router,
+    http::{HeaderValue, Method, StatusCode},
+};
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::watch,
     task::JoinSet,
 };
 use tokio_rustls::TlsAcceptor;
+use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer, ExposeHeaders};
 use tracing::{debug, warn};
 
 use self::activity::IdleConnections;
@@ -99,4 +102,22 @@ async fn accept(listener: &TcpListener) -> TcpStream {
             }
         }
     }
+}
+
+/// Lets pages of these origins call the router, or pages of any origin if `*` is among them.
+pub(crate) fn allow_origins(origins: &[String], router: Router) -> Router {
+    if origins.is_empty() {
+        return router;
+    }
+    let origins = if origins.iter().any(|origin| origin == "*") {
+        AllowOrigin::any()
+    } else {
+        AllowOrigin::list(origins.iter().filter_map(|origin| HeaderValue::try_from(origin).ok()))
+    };
+    let layer = CorsLayer::new()
+        .allow_origin(origins)
+        .allow_methods([Method::GET, Method::HEAD, Method::POST])
+        .allow_headers(AllowHeaders::mirror_request())
+        .expose_headers(ExposeHeaders::any());
+    router.layer(layer)
 }
