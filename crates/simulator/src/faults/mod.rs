@@ -11,7 +11,6 @@ use std::{
     collections::BTreeMap,
     fmt,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
 };
 
 use serde::{Deserialize, Deserializer, Serialize, de};
@@ -214,10 +213,9 @@ impl Faults {
             state.repeats.recall(repeat, &mut requested.list);
         }
         let own = requested.list.iter_mut();
-        let applied =
-            state.apply((self.chance, self.clock.now()), FaultPlace::Submission, own, |fault| {
-                can_be_accepted || matches!(fault.effect, Effect::Instead(_) | Effect::Outage(_))
-            });
+        let applied = self.select(&mut state, FaultPlace::Submission, own, |fault| {
+            can_be_accepted || matches!(fault.effect, Effect::Instead(_) | Effect::Outage(_))
+        });
         if let Some(repeat) = requested.repeat.take() {
             state.repeats.keep(repeat, &requested.list);
         }
@@ -236,15 +234,43 @@ impl Faults {
     ) -> AppliedFaults {
         let carried = task.into_iter().flat_map(|task| task.list.iter_mut());
         let all = requested.list.iter_mut().chain(carried);
-        self.state().apply((self.chance, self.clock.now()), place, all, |_| true)
+        self.select(&mut self.state(), place, all, |_| true)
     }
 
     /// Selects the faults of a task's webhook.
     pub(crate) fn webhook_faults(&self, task: &mut RequestedFaults) -> WebhookFaults {
         let own = task.list.iter_mut();
-        self.state()
-            .apply((self.chance, self.clock.now()), FaultPlace::Webhook, own, |_| true)
-            .webhook_faults()
+        self.select(&mut self.state(), FaultPlace::Webhook, own, |_| true).webhook_faults()
+    }
+
+    /// Selects the faults that are due: first those that the request asks for, then those of the
+    /// rules. If faults exclude each other, only the first one applies and is used up.
+    fn select<'a>(
+        &self,
+        state: &'a mut FaultState,
+        place: FaultPlace,
+        own: impl Iterator<Item = &'a mut FaultSpec>,
+        may_apply: impl Fn(&FaultSpec) -> bool,
+    ) -> AppliedFaults {
+        let FaultState { draws, rules, applied: counts, .. } = state;
+        let now = self.clock.now();
+        let mut applied: Vec<FaultSpec> = Vec::new();
+        for spec in own.chain(rules.iter_mut().map(|rule| &mut rule.spec)) {
+            let fits = spec.places.contains(&place)
+                && !applied.iter().any(|one| one.excludes(spec))
+                && may_apply(spec);
+            let draw = || {
+                *draws += 1;
+                self.chance.fraction("fault", *draws)
+            };
+            if fits && spec.is_due(now, draw) {
+                spec.applied += 1;
+                *counts.entry(spec.known.name).or_default() += 1;
+                debug!(fault = spec.text, %place, "fault applied");
+                applied.push(spec.clone());
+            }
+        }
+        AppliedFaults(applied)
     }
 }
 
@@ -260,35 +286,6 @@ impl FaultState {
         } else {
             Ok(())
         }
-    }
-
-    /// Selects the faults that are due: first those that the request asks for, then those of the
-    /// rules. If faults exclude each other, only the first one applies and is used up.
-    fn apply<'a>(
-        &'a mut self,
-        (chance, now): (Chance, Duration),
-        place: FaultPlace,
-        own: impl Iterator<Item = &'a mut FaultSpec>,
-        may_apply: impl Fn(&FaultSpec) -> bool,
-    ) -> AppliedFaults {
-        let Self { draws, rules, applied: counts, .. } = self;
-        let mut applied: Vec<FaultSpec> = Vec::new();
-        for spec in own.chain(rules.iter_mut().map(|rule| &mut rule.spec)) {
-            let fits = spec.places.contains(&place)
-                && !applied.iter().any(|one| one.excludes(spec))
-                && may_apply(spec);
-            let draw = || {
-                *draws += 1;
-                chance.fraction("fault", *draws)
-            };
-            if fits && spec.is_due(now, draw) {
-                spec.applied += 1;
-                *counts.entry(spec.known.name).or_default() += 1;
-                debug!(fault = spec.text, %place, "fault applied");
-                applied.push(spec.clone());
-            }
-        }
-        AppliedFaults(applied)
     }
 }
 

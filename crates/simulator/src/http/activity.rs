@@ -172,27 +172,21 @@ pub(super) struct Exchange {
 }
 
 impl Exchange {
-    /// From now on, the client waits for the service.
-    pub(super) fn work(&mut self) {
-        self.set_working(true);
-    }
-
-    /// From now on, the client has to read what the service has handed over.
-    pub(super) fn hand_over(&mut self) {
-        self.set_working(false);
-        self.activity.state().since = Instant::now();
+    /// Whether the client waits for the service from now on. Otherwise, the client has to read what
+    /// the service has handed over.
+    pub(super) fn set_working(&mut self, is_working: bool) {
+        let mut state = self.activity.state();
+        state.working -= usize::from(self.is_working);
+        state.working += usize::from(is_working);
+        if !is_working {
+            state.since = Instant::now();
+        }
+        self.is_working = is_working;
     }
 
     /// Makes the connection close after it has been idle for this time.
     pub(super) fn close_when_idle(&self, IdleClose(time): IdleClose) {
         self.activity.state().idle_close = Some(time);
-    }
-
-    fn set_working(&mut self, is_working: bool) {
-        let mut state = self.activity.state();
-        state.working -= usize::from(self.is_working);
-        state.working += usize::from(is_working);
-        self.is_working = is_working;
     }
 
     /// Ends the connection at once, even in the middle of the response.
@@ -203,7 +197,7 @@ impl Exchange {
 
 impl Drop for Exchange {
     fn drop(&mut self) {
-        self.hand_over();
+        self.set_working(false);
         let mut state = self.activity.state();
         state.exchanges -= 1;
         let is_last = state.exchanges == 0;

@@ -54,13 +54,13 @@ impl http_body::Body for TrackedBody {
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         let frame = Pin::new(&mut self.body).poll_frame(cx);
         match &frame {
-            Poll::Pending => self.exchange.work(),
+            Poll::Pending => self.exchange.set_working(true),
             Poll::Ready(Some(Err(error))) => {
                 if let Some(cut) = cut_in(error) {
                     self.exchange.cut_with(cut);
                 }
             }
-            Poll::Ready(_) => self.exchange.hand_over(),
+            Poll::Ready(_) => self.exchange.set_working(false),
         }
         frame
     }

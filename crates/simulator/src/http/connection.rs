@@ -126,7 +126,7 @@ async fn respond(
     if let Some(idle) = response.extensions().get::<IdleClose>() {
         exchange.close_when_idle(*idle);
     }
-    exchange.hand_over();
+    exchange.set_working(false);
     Ok(response.map(|body| TrackedBody::new(body, exchange)))
 }
 

@@ -153,24 +153,23 @@ impl Webhooks {
         duplicate.shown.cause = WebhookCause::Duplicate;
         deliveries.push(delivery);
         deliveries.extend(faults.duplicate.then_some(duplicate));
-        let mut log = self.log();
-        for delivery in deliveries {
-            if log.insert(&self.settings, delivery).is_none() {
-                warn!(task, "webhook not sent: the log is full of pending deliveries");
+        self.change(|log| {
+            for delivery in deliveries {
+                if log.insert(&self.settings, delivery).is_none() {
+                    warn!(task, "webhook not sent: the log is full of pending deliveries");
+                }
             }
-        }
-        drop(log);
-        self.changes.send_replace(());
+        });
     }
 
     /// Moves the webhooks of a task to an earlier time, because the task ends at `final_at` instead
     /// of later, with this result.
     pub(crate) fn bring_forward(&self, task: &str, final_at: Duration, result: &Value) {
-        self.log().bring_forward(task, final_at, |cause| match cause {
+        let body = |cause| match cause {
             WebhookCause::Forgery => another(result).to_string(),
             _ => result.to_string(),
-        });
-        self.changes.send_replace(());
+        };
+        self.change(|log| log.bring_forward(task, final_at, body));
     }
 
     fn delivery(
@@ -212,34 +211,31 @@ impl Webhooks {
     /// number of the new delivery. Returns `None` if the log does not have the delivery, or has no
     /// room for another one.
     pub(crate) fn redeliver(&self, number: u64) -> Option<u64> {
-        let mut log = self.log();
-        let mut again = log.get(number)?.clone();
-        again.held_from = None;
-        again.shown = WebhookDelivery {
-            cause: match again.shown.cause {
-                WebhookCause::Forgery => WebhookCause::Forgery,
-                _ => WebhookCause::Redelivery,
-            },
-            state: match again.shown.refusal {
-                None => WebhookState::Waiting,
-                Some(_) => WebhookState::Refused,
-            },
-            due_at: self.clock.now(),
-            headers: Vec::new(),
-            attempts: Vec::new(),
-            ..again.shown
-        };
-        let again = log.insert(&self.settings, again);
-        drop(log);
-        self.changes.send_replace(());
-        again
+        self.change(|log| {
+            let mut again = log.get(number)?.clone();
+            again.held_from = None;
+            again.shown = WebhookDelivery {
+                cause: match again.shown.cause {
+                    WebhookCause::Forgery => WebhookCause::Forgery,
+                    _ => WebhookCause::Redelivery,
+                },
+                state: match again.shown.refusal {
+                    None => WebhookState::Waiting,
+                    Some(_) => WebhookState::Refused,
+                },
+                due_at: self.clock.now(),
+                headers: Vec::new(),
+                attempts: Vec::new(),
+                ..again.shown
+            };
+            log.insert(&self.settings, again)
+        })
     }
 
     /// Removes the deliveries of the tasks for which `keep` returns false. An attempt in progress
     /// continues, but its outcome is not recorded.
     pub(crate) fn retain(&self, keep: impl Fn(&str) -> bool) {
-        self.log().retain(keep);
-        self.changes.send_replace(());
+        self.change(|log| log.retain(keep));
     }
 
     /// Returns a channel that is notified whenever deliveries change.
@@ -288,17 +284,16 @@ impl Webhooks {
 
     /// Records that an attempt begins, and returns what to send.
     fn begin(&self, number: u64) -> Option<(Target, Headers, Bytes)> {
-        let mut log = self.log();
-        let Delivery { shown, receiver, .. } = log.get(number)?;
-        let (target, key) = receiver.clone()?;
-        let body = Bytes::from(shown.body.expose().clone());
-        let now = self.clock.now();
-        let timestamp = self.clock.unix_at(now).as_secs();
-        let headers = key.headers(&self.settings, &shown.webhook_id, timestamp, &body);
-        log.attempt(number, now, &headers);
-        drop(log);
-        self.changes.send_replace(());
-        Some((target, headers, body))
+        self.change(|log| {
+            let Delivery { shown, receiver, .. } = log.get(number)?;
+            let (target, key) = receiver.clone()?;
+            let body = Bytes::from(shown.body.expose().clone());
+            let now = self.clock.now();
+            let timestamp = self.clock.unix_at(now).as_secs();
+            let headers = key.headers(&self.settings, &shown.webhook_id, timestamp, &body);
+            log.attempt(number, now, &headers);
+            Some((target, headers, body))
+        })
     }
 
     /// Records how an attempt ended.
@@ -307,9 +302,8 @@ impl Webhooks {
             Ok(status) => status.to_string(),
             Err(problem) => problem.clone(),
         };
-        let ended =
-            self.log().attempted(number, response, &self.settings.retry_after, self.clock.now());
-        self.changes.send_replace(());
+        let (pauses, now) = (&self.settings.retry_after, self.clock.now());
+        let ended = self.change(|log| log.attempted(number, response, pauses, now));
         let Some(WebhookDelivery { task, url, state, attempts, .. }) = ended else { return };
         let attempt = attempts.len();
         match state {
@@ -323,6 +317,13 @@ impl Webhooks {
                 warn!(task, url, delivery = number, attempt, outcome, "webhook failed");
             }
         }
+    }
+
+    /// Changes the log, and notifies those who wait for changes.
+    fn change<T>(&self, change: impl FnOnce(&mut DeliveryLog) -> T) -> T {
+        let changed = change(&mut self.log());
+        self.changes.send_replace(());
+        changed
     }
 
     fn log(&self) -> MutexGuard<'_, DeliveryLog> {

@@ -62,30 +62,22 @@ impl Editor<'_> {
         action: String,
         change: impl FnOnce(&mut Accounts) -> ChangeResult<T>,
     ) -> ChangeResult<T> {
-        self.accounts.organization_mut(organization)?;
-        let allowed = self.accounts.may(&self.actor, organization, project, permission);
-        let refusal =
-            format!("{} is not allowed to {action} in `{organization}`", self.actor.name());
-        self.write(organization, action, |accounts| {
-            if allowed { change(accounts) } else { Err(Problem::forbidden(refusal)) }
-        })
+        let Self { accounts, actor, unix } = self;
+        accounts.organization_mut(organization)?;
+        let outcome = if accounts.may(&actor, organization, project, permission) {
+            change(accounts)
+        } else {
+            let name = actor.name();
+            let detail = format!("{name} is not allowed to {action} in `{organization}`");
+            Err(Problem::forbidden(detail))
+        };
+        accounts.record(unix, actor.name(), Some(organization), action, outcome.is_ok());
+        outcome
     }
 
     /// Records what the actor has changed, in an organization or in the whole simulator.
     pub(crate) fn record(self, organization: Option<&str>, action: String) {
         self.accounts.record(self.unix, self.actor.name(), organization, action, true);
-    }
-
-    fn write<T>(
-        self,
-        organization: &str,
-        action: String,
-        change: impl FnOnce(&mut Accounts) -> ChangeResult<T>,
-    ) -> ChangeResult<T> {
-        let Self { accounts, actor, unix } = self;
-        let outcome = change(accounts);
-        accounts.record(unix, actor.name(), Some(organization), action, outcome.is_ok());
-        outcome
     }
 }
 
@@ -110,16 +102,17 @@ impl Editor<'_> {
                 return Err(Problem::invalid("an organization needs an owner"));
             }
         };
-        self.write(&id.clone(), format!("create the organization `{name}`"), |accounts| {
-            if accounts.organizations.contains_key(&id) {
-                let detail = format!("the organization `{id}` already exists");
-                return Err(Problem::conflict(detail));
-            }
-            let name = name.to_owned();
-            let organization = OrganizationRecord { name, owner, ..Default::default() };
-            accounts.organizations.insert(Arc::clone(&id), organization);
-            Ok(id)
-        })
+        let Self { accounts, actor, unix } = self;
+        let is_new = !accounts.organizations.contains_key(&id);
+        let action = format!("create the organization `{name}`");
+        accounts.record(unix, actor.name(), Some(&*id), action, is_new);
+        if !is_new {
+            return Err(Problem::conflict(format!("the organization `{id}` already exists")));
+        }
+        let organization =
+            OrganizationRecord { name: name.to_owned(), owner, ..Default::default() };
+        accounts.organizations.insert(Arc::clone(&id), organization);
+        Ok(id)
     }
 
     /// Adds credits to an organization, as if it had bought them.
