@@ -5,7 +5,7 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, MutexGuard},
     time::Duration,
 };
 
@@ -23,6 +23,7 @@ use crate::{
     journal::Journal,
     request::fetch::Fetcher,
     runtime::{
+        Lock,
         chance::Chance,
         clock::{Clock, Shift},
         workers::SingleFlight,
@@ -57,7 +58,7 @@ pub(crate) struct AppState {
     pub(crate) bodies: Arc<Semaphore>,
     /// The base URLs: the global and the regional one.
     bases: [String; 2],
-    records: Mutex<Records>,
+    records: Lock<Records>,
 }
 
 /// What requests change.
@@ -117,7 +118,7 @@ impl AppState {
             bodies: Arc::new(Semaphore::new(
                 config.max_body_bytes.saturating_mul(MAX_LARGE_BODIES).min(Semaphore::MAX_PERMITS),
             )),
-            records: Mutex::new(records),
+            records: Lock::new(records),
             config,
             contract,
             chance,
@@ -143,7 +144,7 @@ impl AppState {
 
     /// Locks the records. The guard must not be held across an await.
     pub(crate) fn records(&self) -> MutexGuard<'_, Records> {
-        self.records.lock().unwrap_or_else(PoisonError::into_inner)
+        self.records.lock()
     }
 
     /// Returns to the state after the start, except for the time of the clock.

@@ -217,7 +217,7 @@ fn interpret(
     check_texts(&checked)?;
     let now = state.clock.unix_now();
     let finetune = (&call.project, submission, &checked.body);
-    let trains = finetunes::read(&state.records().accounts, finetune, now)?;
+    let finetune_name = finetunes::read(&state.records().accounts, finetune, now)?;
     let size = size::of_request(&state.config, submission, &checked.body, &checked.inputs)?;
     let video = material
         .map(|material| material.times(&checked.body, &checked.inputs, size))
@@ -229,7 +229,7 @@ fn interpret(
         valid.picture.format = Format::Video(spec);
         valid.picture.moments = moments;
     }
-    valid.trains = trains;
+    valid.finetune_name = finetune_name;
     Ok(valid)
 }
 

@@ -7,11 +7,7 @@ mod grammar;
 mod requested;
 mod table;
 
-use std::{
-    collections::BTreeMap,
-    fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use serde::{Deserialize, Deserializer, Serialize, de};
 use tracing::{debug, info};
@@ -30,7 +26,7 @@ use self::{
 };
 use crate::{
     error::StartError,
-    runtime::{chance::Chance, clock::Clock},
+    runtime::{Lock, chance::Chance, clock::Clock},
     values::MAX_COUNT,
     webhooks::WebhookFaults,
 };
@@ -67,7 +63,7 @@ use crate::{
 pub struct Faults {
     chance: Chance,
     clock: Clock,
-    state: Arc<Mutex<FaultState>>,
+    state: Arc<Lock<FaultState>>,
 }
 
 #[derive(Clone, Serialize, Deserialize)]
@@ -142,16 +138,12 @@ impl Faults {
 
     /// Returns a copy of the rules and counters.
     pub(crate) fn snapshot(&self) -> FaultState {
-        self.state().clone()
+        self.state.lock().clone()
     }
 
     /// Replaces the rules and counters by those of a snapshot.
     pub(crate) fn restore(&self, state: FaultState) {
-        *self.state() = state;
-    }
-
-    fn state(&self) -> MutexGuard<'_, FaultState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.state.lock() = state;
     }
 
     /// All faults that can be requested.
@@ -161,7 +153,7 @@ impl Faults {
 
     /// The active rules, in the order in which they were added.
     pub fn rules(&self) -> Vec<FaultRule> {
-        self.state().rules.iter().map(Rule::view).collect()
+        self.state.lock().rules.iter().map(Rule::view).collect()
     }
 
     /// Adds a rule, which applies from now on.
@@ -171,7 +163,7 @@ impl Faults {
     /// If the text is not a valid fault, or the fault does not apply at its place.
     pub fn add(&self, text: &str) -> Result<FaultRule, FaultError> {
         let spec = FaultSpec::parse(text, FaultSource::Rule)?;
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.rules_made += 1;
         let rule = Rule { id: state.rules_made, spec };
         let view = rule.view();
@@ -182,7 +174,7 @@ impl Faults {
 
     /// Removes a rule. Returns whether it existed.
     pub fn remove(&self, id: u64) -> bool {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         let before = state.rules.len();
         state.rules.retain(|rule| rule.id != id);
         state.rules.len() < before
@@ -190,12 +182,12 @@ impl Faults {
 
     /// Removes all rules.
     pub fn clear(&self) {
-        self.state().rules.clear();
+        self.state.lock().rules.clear();
     }
 
     /// How often each fault has been applied, by name.
     pub fn applied(&self) -> BTreeMap<&'static str, u64> {
-        self.state().applied.clone()
+        self.state.lock().applied.clone()
     }
 
     /// Selects the faults of a submission. If the client repeats a submission, the counters of its
@@ -208,7 +200,7 @@ impl Faults {
         requested: &mut RequestedFaults,
         can_be_accepted: bool,
     ) -> AppliedFaults {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         if let Some(repeat) = &requested.repeat {
             state.repeats.recall(repeat, &mut requested.list);
         }
@@ -234,13 +226,13 @@ impl Faults {
     ) -> AppliedFaults {
         let carried = task.into_iter().flat_map(|task| task.list.iter_mut());
         let all = requested.list.iter_mut().chain(carried);
-        self.select(&mut self.state(), place, all, |_| true)
+        self.select(&mut self.state.lock(), place, all, |_| true)
     }
 
     /// Selects the faults of a task's webhook.
     pub(crate) fn webhook_faults(&self, task: &mut RequestedFaults) -> WebhookFaults {
         let own = task.list.iter_mut();
-        self.select(&mut self.state(), FaultPlace::Webhook, own, |_| true).webhook_faults()
+        self.select(&mut self.state.lock(), FaultPlace::Webhook, own, |_| true).webhook_faults()
     }
 
     /// Selects the faults that are due: first those that the request asks for, then those of the

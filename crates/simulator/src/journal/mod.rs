@@ -2,10 +2,7 @@
 
 mod pattern;
 
-use std::{
-    sync::{Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::time::Duration;
 
 use axum::{
     body::Body,
@@ -24,11 +21,12 @@ use crate::{
     billing::accounts::{self, ProjectRef},
     contract::Region,
     http::{Cut, response::Detail},
+    runtime::Lock,
     values::{log::NumberedLog, names, texts},
 };
 
 pub(crate) struct Journal {
-    requests: Mutex<NumberedLog<RequestRecord>>,
+    requests: Lock<NumberedLog<RequestRecord>>,
     max_kept: usize,
 }
 
@@ -48,11 +46,7 @@ pub(crate) struct Found {
 
 impl Journal {
     pub(crate) fn new(max_kept: usize) -> Self {
-        Self { requests: Mutex::default(), max_kept }
-    }
-
-    fn log(&self) -> MutexGuard<'_, NumberedLog<RequestRecord>> {
-        self.requests.lock().unwrap_or_else(PoisonError::into_inner)
+        Self { requests: Lock::default(), max_kept }
     }
 
     /// Starts the record of a request. The record is written when the returned entry is dropped,
@@ -63,16 +57,16 @@ impl Journal {
 
     /// Returns the kept requests, oldest first.
     pub(crate) fn oldest_first(&self) -> Vec<RequestRecord> {
-        self.log().newest().rev().cloned().collect()
+        self.requests.lock().newest().rev().cloned().collect()
     }
 
     /// Removes the requests for which `keep` returns false.
     pub(crate) fn retain(&self, keep: impl FnMut(&RequestRecord) -> bool) {
-        self.log().retain(keep);
+        self.requests.lock().retain(keep);
     }
 
     pub(crate) fn find(&self, pattern: &RequestPattern) -> Found {
-        let log = self.log();
+        let log = self.requests.lock();
         let matching: Vec<_> = log.newest().filter(|record| pattern.matches(record)).collect();
         let oldest_first = || log.newest().rev().collect::<Vec<_>>();
         let wanted = pattern.times.map(|times| times..=times);
@@ -86,7 +80,7 @@ impl Journal {
 
     /// The number of requests since the simulator started.
     pub(crate) fn written(&self) -> u64 {
-        self.log().written()
+        self.requests.lock().written()
     }
 }
 
@@ -109,7 +103,7 @@ impl Drop for JournalEntry<'_> {
         let faults = (!record.faults.is_empty()).then(|| record.faults.join(", "));
         let reason = record.reason();
         info!(method, path, %region, operation, status, task, faults, reason, ?elapsed, "request");
-        self.journal.log().write(self.journal.max_kept, |number| {
+        self.journal.requests.lock().write(self.journal.max_kept, |number| {
             record.number = number;
             record
         });

@@ -17,22 +17,14 @@ const USED: &str = "finetune_id";
 /// has chosen this one itself.
 const NEW: &str = "name";
 
-/// What a request trains.
-#[derive(Default)]
-pub(crate) enum Trains {
-    #[default]
-    Nothing,
-    /// A finetune with this name, or with the id of the task as its name.
-    Finetune(Option<String>),
-}
-
 /// Reads what a validated body says about finetunes. Fails if it uses a finetune that the project
-/// may not use, or if it gives a new finetune a name that the organization already has.
+/// may not use, or if it gives a new finetune a name that the organization already has. Returns the
+/// name of the new finetune, if the request sets one.
 pub(crate) fn read(
     accounts: &Accounts,
     (project, submission, body): (&ProjectRef, &Submission, &Value),
     unix: Duration,
-) -> Result<Trains, Vec<Violation>> {
+) -> Result<Option<String>, Vec<Violation>> {
     let wrong = |name: &str, problem| {
         Err(vec![Violation::value(vec!["body".into(), name.into()], problem)])
     };
@@ -40,11 +32,9 @@ pub(crate) fn read(
     if used.is_some_and(|id| !accounts.knows_finetune(project, id, unix)) {
         return wrong(USED, "the project has no finetune of this name");
     }
-    if submission.rules.kind != OperationKind::Finetune {
-        return Ok(Trains::Nothing);
-    }
-    let Some(name) = body.get(NEW).and_then(Value::as_str) else {
-        return Ok(Trains::Finetune(None));
+    let trains = submission.rules.kind == OperationKind::Finetune;
+    let Some(name) = body.get(NEW).and_then(Value::as_str).filter(|_| trains) else {
+        return Ok(None);
     };
     if !is_finetune_name(name) {
         return wrong(NEW, "a finetune name must not be empty or contain a slash");
@@ -52,5 +42,5 @@ pub(crate) fn read(
     if accounts.has_finetune(project, name) {
         return wrong(NEW, "the organization already has a finetune of this name");
     }
-    Ok(Trains::Finetune(Some(name.to_owned())))
+    Ok(Some(name.to_owned()))
 }

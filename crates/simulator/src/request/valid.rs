@@ -8,7 +8,7 @@ use imagekiln_painter::{
 };
 use serde_json::{Value, json};
 
-use super::{fields, finetunes::Trains, validation::Checked};
+use super::{fields, validation::Checked};
 use crate::{
     config::{Config, OutputFormat},
     contract::{self, Fields, Submission},
@@ -28,7 +28,8 @@ pub(crate) struct ValidRequest {
     pub(crate) directives: Directives,
     /// The URL of the webhook, and its secret if there is one.
     pub(crate) webhook: Option<(String, Option<Secret<String>>)>,
-    pub(crate) trains: Trains,
+    /// The name of the finetune that the request trains, if the request sets one.
+    pub(crate) finetune_name: Option<String>,
     pub(crate) shown: LoggedRequest,
     /// The names of the fields that had no effect.
     pub(crate) ignored: Vec<String>,
@@ -73,7 +74,7 @@ impl ValidRequest {
             has_seed: seed.is_some(),
             directives,
             webhook: text("webhook_url").map(|url| (url, secret)),
-            trains: Trains::Nothing,
+            finetune_name: None,
             shown: LoggedRequest::new(body, unlisted),
             ignored: ignored_names,
         }

@@ -5,12 +5,14 @@
 use std::{
     collections::HashMap,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     thread::available_parallelism,
 };
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tracing::debug;
+
+use super::Lock;
 
 /// Images with more pixels are large jobs, which take longer than a few hundredths of a second.
 const MAX_SMALL_PIXELS: u64 = 1 << 20;
@@ -103,7 +105,7 @@ impl WorkerPermit {
 /// Runs jobs that have keys. While a job runs, further calls with its key wait for its result.
 pub(crate) struct SingleFlight<T> {
     pool: WorkerPool,
-    jobs: Mutex<HashMap<String, Arc<Job<T>>>>,
+    jobs: Lock<HashMap<String, Arc<Job<T>>>>,
 }
 
 /// The result of a job, or `None` while the job has not ended.
@@ -111,11 +113,7 @@ type Job<T> = watch::Sender<Option<T>>;
 
 impl<T: Clone + Send + Sync + 'static> SingleFlight<T> {
     pub(crate) fn new(pool: WorkerPool) -> Arc<Self> {
-        Arc::new(Self { pool, jobs: Mutex::default() })
-    }
-
-    fn jobs(&self) -> MutexGuard<'_, HashMap<String, Arc<Job<T>>>> {
-        self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
+        Arc::new(Self { pool, jobs: Lock::default() })
     }
 
     /// Runs a job, or waits for the result of the job with this key if it is in progress. When it
@@ -128,7 +126,7 @@ impl<T: Clone + Send + Sync + 'static> SingleFlight<T> {
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Option<T> {
         let mut result = {
-            let mut jobs = self.jobs();
+            let mut jobs = self.jobs.lock();
             match jobs.get(key) {
                 Some(job) => job.subscribe(),
                 None => {
@@ -153,7 +151,7 @@ impl<T: Clone + Send + Sync + 'static> SingleFlight<T> {
         let Ok(permit) = self.pool.permit(size).await else { return };
         {
             // While the jobs are locked, nobody can begin to wait for this one.
-            let mut jobs = self.jobs();
+            let mut jobs = self.jobs.lock();
             if job.receiver_count() == 0 {
                 jobs.remove(&key);
                 return;
@@ -161,7 +159,7 @@ impl<T: Clone + Send + Sync + 'static> SingleFlight<T> {
         }
         debug!(key, "a job starts");
         let done = permit.run(work).await.ok();
-        self.jobs().remove(&key);
+        self.jobs.lock().remove(&key);
         // If the job panicked, those who wait get `None` when the sender is dropped.
         job.send_replace(done);
     }
@@ -200,7 +198,7 @@ mod tests {
         }
         assert_eq!(jobs.run("a", SIZE, || panic!("it started")).now_or_never(), None);
         drop(permits);
-        while !jobs.jobs().is_empty() {
+        while !jobs.jobs.lock().is_empty() {
             yield_now().await;
         }
         assert_eq!(jobs.run("a", SIZE, || 7).await, Some(7));

@@ -5,10 +5,7 @@ mod sender;
 mod settings;
 mod view;
 
-use std::{
-    sync::{Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::time::Duration;
 
 use axum::body::Bytes;
 use serde_json::{Value, json};
@@ -28,6 +25,7 @@ pub use self::{
 use crate::{
     http::outgoing::{Allowed, Client, Target},
     runtime::{
+        Lock,
         chance::{Chance, hex},
         clock::Clock,
     },
@@ -97,7 +95,7 @@ pub(crate) struct Webhooks {
     clock: Clock,
     chance: Chance,
     client: Client,
-    log: Mutex<DeliveryLog>,
+    log: Lock<DeliveryLog>,
     /// Notifies its receivers of every change of the log.
     changes: watch::Sender<()>,
 }
@@ -118,7 +116,7 @@ impl Webhooks {
             clock,
             chance,
             client: Client::new(Allowed { only_loopback, own_ports }),
-            log: Mutex::default(),
+            log: Lock::default(),
             changes: watch::Sender::new(()),
         }
     }
@@ -245,7 +243,7 @@ impl Webhooks {
 
     /// Counts the kept deliveries in each state.
     pub(crate) fn counts(&self) -> [(&'static str, u64); 4] {
-        let log = self.log();
+        let log = self.log.lock();
         let count = |state| log.views().filter(|delivery| delivery.state == state).count() as u64;
         [
             ("waiting", count(WebhookState::Waiting)),
@@ -257,12 +255,12 @@ impl Webhooks {
 
     /// The kept deliveries in the order of their numbers.
     pub(crate) fn views(&self) -> Vec<WebhookDelivery> {
-        self.log().views().cloned().collect()
+        self.log.lock().views().cloned().collect()
     }
 
     /// The kept deliveries of a task, in the order of their numbers.
     pub(crate) fn views_of(&self, task: &str) -> Vec<WebhookDelivery> {
-        self.log().views().filter(|delivery| delivery.task == task).cloned().collect()
+        self.log.lock().views().filter(|delivery| delivery.task == task).cloned().collect()
     }
 
     /// Waits until `holds` returns true for the kept deliveries, and returns them.
@@ -321,13 +319,9 @@ impl Webhooks {
 
     /// Changes the log, and notifies those who wait for changes.
     fn change<T>(&self, change: impl FnOnce(&mut DeliveryLog) -> T) -> T {
-        let changed = change(&mut self.log());
+        let changed = change(&mut self.log.lock());
         self.changes.send_replace(());
         changed
-    }
-
-    fn log(&self) -> MutexGuard<'_, DeliveryLog> {
-        self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -22,7 +22,7 @@ pub(crate) use self::audit::Actor;
 pub use self::audit::AuditEntry;
 pub(crate) use self::change::Editor;
 use self::finetunes::StoredFinetune;
-pub(crate) use self::finetunes::{MAX_NAME as MAX_FINETUNE_NAME, Training, is_finetune_name};
+pub(crate) use self::finetunes::{MAX_NAME as MAX_FINETUNE_NAME, is_finetune_name};
 use self::key::{Key, digest};
 pub(crate) use self::key::{is_sendable, masked_key};
 pub use self::settings::{Finetune, Limits, Member, Organization, Project, ProjectKey};

@@ -8,22 +8,19 @@ use axum::{
 };
 use imagekiln_painter::{
     images::{Image, Input},
-    paint::CLIP,
+    paint::{CLIP, OperationKind},
 };
 use serde::Serialize;
 use tracing::debug;
 
 use super::Call;
 use crate::{
-    billing::{
-        accounts::Training,
-        credits::{Credits, Megapixels},
-    },
+    billing::credits::{Credits, Megapixels},
     endpoints::{Endpoint, poll},
     faults::{AppliedFaults, FaultPlace},
     http::response::{self, Problem},
     journal::RequestRecord,
-    request::{finetunes::Trains, valid::ValidRequest},
+    request::valid::ValidRequest,
     state::{AppState, Records},
     tasks::{Task, outcome::Outcome, timeline::Timeline},
     webhooks::{Webhook, WebhookFaults},
@@ -131,7 +128,7 @@ fn create(
         Some(_) => state.faults.webhook_faults(&mut valid.directives.faults),
         None => WebhookFaults::default(),
     };
-    let trains = std::mem::take(&mut valid.trains);
+    let finetune_name = valid.finetune_name.take();
     let task = new_task(endpoint, call, valid, (number, id), now, bill);
     let Task { id, operation, region, cost, .. } = &task;
     debug!(task = id, operation, %region, %cost, "accepted");
@@ -159,20 +156,18 @@ fn create(
         input_mp: task.input_mp,
         output_mp: task.output_mp,
     };
-    train(records, &task, trains, now);
+    train(records, &task, finetune_name, now);
     records.tasks.insert(task);
     Ok(accepted)
 }
 
 /// If the task trains a finetune, adds the finetune, unless the task will fail.
-fn train(records: &mut Records, task: &Task, trains: Trains, now: Duration) {
-    let Trains::Finetune(name) = trains else { return };
-    if task.directives.outcome != Outcome::Ready {
-        return;
+fn train(records: &mut Records, task: &Task, name: Option<String>, now: Duration) {
+    let is_training = task.picture.kind == OperationKind::Finetune;
+    if is_training && task.directives.outcome == Outcome::Ready {
+        let name = name.unwrap_or_else(|| task.id.clone());
+        records.accounts.train(&task.project, name, (&task.id, task.final_at), now);
     }
-    let name = name.unwrap_or_else(|| task.id.clone());
-    let training = Training { name, task: task.id.clone(), ends_at: task.final_at };
-    records.accounts.train(&task.project, training, now);
 }
 
 /// The cost of a submission, and the areas on which it depends.
