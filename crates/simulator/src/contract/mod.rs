@@ -2,7 +2,6 @@
 //! pictures use its defaults, and requests the sizes of pictures.
 
 mod check;
-mod fields;
 mod paths;
 mod schema;
 mod submission;
@@ -19,11 +18,10 @@ use serde_json::Value;
 
 pub(crate) use self::check::{MAX_VIOLATIONS, Step, Violation};
 pub(crate) use self::check::{integer, integer_field, violations};
-pub(crate) use self::fields::{AspectRatio, Field, Fields};
 use self::paths::Template;
 pub(crate) use self::paths::{neutral_path, prefixed_path};
 pub use self::schema::Schema;
-pub(crate) use self::submission::{Need, Submission};
+pub(crate) use self::submission::{AspectRatio, Field, Fields, Need, Submission};
 
 use crate::{error::StartError, values::names};
 

@@ -18,7 +18,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use axum::{
     body::Body,
-    http::{HeaderMap, header, request::Parts},
+    http::{HeaderMap, request::Parts},
     response::Response,
 };
 use imagekiln_painter::{
@@ -35,7 +35,7 @@ use crate::{
     faults::{FaultPlace, RequestedFaults},
     http::{
         body::{self, ReadBody},
-        response::Problem,
+        response::{Problem, media_type},
     },
     journal::RequestRecord,
     request::{
@@ -94,9 +94,7 @@ pub(super) async fn submit(
 }
 
 fn check_content_type(headers: &HeaderMap) -> Result<(), Problem> {
-    let given =
-        headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-    let kind = given.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let kind = media_type(headers).to_ascii_lowercase();
     if kind == "application/json" || (kind.starts_with("application/") && kind.ends_with("+json")) {
         return Ok(());
     }

@@ -24,6 +24,12 @@ pub(crate) fn json(status: StatusCode, value: &impl Serialize) -> Response {
     (status, [(header::CONTENT_TYPE, "application/json")], bytes).into_response()
 }
 
+/// The media type of a body, without parameters such as the charset.
+pub(crate) fn media_type(headers: &HeaderMap) -> &str {
+    let given = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    given.and_then(|kind| kind.split(';').next()).unwrap_or_default().trim()
+}
+
 /// The last second that the format of `Date` can express.
 const LAST_DATE: Duration = Duration::from_secs(253_402_300_799);
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use axum::{
     body::Body,
-    http::{HeaderMap, StatusCode, header},
+    http::{HeaderMap, StatusCode},
     response::Response,
 };
 use http_body::Body as _;
@@ -20,7 +20,10 @@ pub(crate) use self::pattern::{RequestPattern, problem};
 use crate::{
     billing::accounts::{self, ProjectRef},
     contract::Region,
-    http::{Cut, response::Detail},
+    http::{
+        Cut,
+        response::{Detail, media_type},
+    },
     runtime::Lock,
     values::{log::NumberedLog, names, texts},
 };
@@ -288,9 +291,9 @@ impl RequestViolation {
 /// sends late or cuts is not known.
 fn is_text(response: &Response) -> bool {
     let length = response.body().size_hint().exact();
-    let kind = response.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    let kind = media_type(response.headers());
     length.is_some_and(|length| (1..=MAX_BODY as u64).contains(&length))
-        && kind.is_some_and(|kind| kind == "application/json" || kind.starts_with("text/"))
+        && (kind == "application/json" || kind.starts_with("text/"))
 }
 
 fn printable(text: &str) -> String {

@@ -10,9 +10,8 @@ use axum::http::HeaderValue;
 use url::Origin;
 
 use super::{
+    interface::{WebhookAttempt, WebhookCause, WebhookDelivery, WebhookSettings, WebhookState},
     sender::{Headers, SigningKey},
-    settings::WebhookSettings,
-    view::{WebhookAttempt, WebhookCause, WebhookDelivery, WebhookState},
 };
 use crate::http::outgoing::Target;
 

@@ -1,9 +1,8 @@
 //! Webhooks: when a task ends, the simulator sends the result to the URL in the task's request.
 
+mod interface;
 mod log;
 mod sender;
-mod settings;
-mod view;
 
 use std::time::Duration;
 
@@ -13,14 +12,13 @@ use tokio::sync::watch;
 use tracing::{debug, info, warn};
 use url::Url;
 
+pub use self::interface::{
+    WebhookAttempt, WebhookCause, WebhookDelivery, WebhookScheme, WebhookSettings, WebhookState,
+};
 pub(crate) use self::sender::run;
 use self::{
     log::{Delivery, DeliveryLog},
     sender::{Headers, SigningKey},
-};
-pub use self::{
-    settings::{WebhookScheme, WebhookSettings},
-    view::{WebhookAttempt, WebhookCause, WebhookDelivery, WebhookState},
 };
 use crate::{
     http::outgoing::{Allowed, Client, Target},

@@ -22,10 +22,7 @@ use tokio::{
 };
 use url::Origin;
 
-use super::{
-    Webhooks,
-    settings::{WebhookScheme, WebhookSettings},
-};
+use super::{WebhookScheme, WebhookSettings, Webhooks};
 use crate::{http::outgoing::Target, runtime::chance::hex};
 
 /// The maximum number of concurrent attempts, if each is to a different receiver.
