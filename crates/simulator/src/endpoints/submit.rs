@@ -41,8 +41,8 @@ use crate::{
     request::{
         fetch::Fetched,
         film::Material,
-        finetunes, size,
-        valid::ValidRequest,
+        size,
+        valid::{self, ValidRequest},
         validation::{self, Checked, check_limits},
     },
     runtime::workers::JobSize,
@@ -215,7 +215,7 @@ fn interpret(
     check_texts(&checked)?;
     let now = state.clock.unix_now();
     let finetune = (&call.project, submission, &checked.body);
-    let finetune_name = finetunes::read(&state.records().accounts, finetune, now)?;
+    let finetune_name = valid::finetune_name(&state.records().accounts, finetune, now)?;
     let size = size::of_request(&state.config, submission, &checked.body, &checked.inputs)?;
     let video = material
         .map(|material| material.times(&checked.body, &checked.inputs, size))

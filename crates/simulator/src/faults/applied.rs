@@ -13,7 +13,7 @@ use http_body::Body as _;
 use image::{ImageFormat, RgbImage};
 
 use super::{
-    grammar::FaultSpec,
+    requested::FaultSpec,
     table::{Effect, FalseFile, FalseResponse, FalseStatus, FaultPlace},
 };
 use crate::{

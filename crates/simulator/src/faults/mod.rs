@@ -3,7 +3,6 @@
 mod applied;
 #[cfg(feature = "__fuzzing")]
 pub(crate) mod fuzzing;
-mod grammar;
 mod requested;
 mod table;
 
@@ -16,12 +15,11 @@ pub(crate) use self::{
     applied::AppliedFaults, applied::cut_short, requested::RequestedFaults, table::FalseStatus,
 };
 pub use self::{
-    grammar::FaultError,
+    requested::FaultError,
     table::{FaultPlace, KnownFault},
 };
 use self::{
-    grammar::{FaultSource, FaultSpec},
-    requested::Repeats,
+    requested::{FaultSource, FaultSpec, Repeats},
     table::Effect,
 };
 use crate::{

@@ -1,5 +1,5 @@
-//! Creates responses, also those to rejected requests. Also finds the part of a file that the `Range` header of a request asks for,
-//! because video players use that to seek.
+//! Creates responses, also those to rejected requests. Finds the part of a file that the `Range`
+//! header of a request asks for, because video players use that to seek.
 
 use std::{
     ops::Range,

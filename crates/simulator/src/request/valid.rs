@@ -1,17 +1,18 @@
 //! Reads what a valid request asks for.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, time::Duration};
 
 use imagekiln_painter::{
     images::Input,
-    paint::{FinetuneTint, Format, Guidance, MAX_NAME, Picture, Settings},
+    paint::{FinetuneTint, Format, Guidance, MAX_NAME, OperationKind, Picture, Settings},
 };
 use serde_json::{Value, json};
 
 use super::{fields, validation::Checked};
 use crate::{
+    billing::accounts::{Accounts, ProjectRef, is_finetune_name},
     config::{Config, OutputFormat},
-    contract::{self, Fields, Submission},
+    contract::{self, Fields, Submission, Violation},
     faults::RequestedFaults,
     tasks::{
         logged_request::{LoggedRequest, redact},
@@ -178,4 +179,38 @@ fn directives(request: &Value) -> Directives {
         unknown_status: mentions(UNKNOWN_STATUS_WORD),
         faults: RequestedFaults::in_words(request),
     }
+}
+
+const FINETUNE: &str = "finetune_id";
+
+/// The field with the name of a new finetune. The contract leaves the fields open, so the simulator
+/// has chosen this one itself.
+const NEW_FINETUNE: &str = "name";
+
+/// Reads what a validated body says about finetunes. Fails if it uses a finetune that the project
+/// may not use, or if it gives a new finetune a name that the organization already has. Returns the
+/// name of the new finetune, if the request sets one.
+pub(crate) fn finetune_name(
+    accounts: &Accounts,
+    (project, submission, body): (&ProjectRef, &Submission, &Value),
+    unix: Duration,
+) -> Result<Option<String>, Vec<Violation>> {
+    let wrong = |name: &str, problem| {
+        Err(vec![Violation::value(vec!["body".into(), name.into()], problem)])
+    };
+    let used = body.get(FINETUNE).and_then(Value::as_str).filter(|_| submission.takes_finetune());
+    if used.is_some_and(|id| !accounts.knows_finetune(project, id, unix)) {
+        return wrong(FINETUNE, "the project has no finetune of this name");
+    }
+    let trains = submission.rules.kind == OperationKind::Finetune;
+    let Some(name) = body.get(NEW_FINETUNE).and_then(Value::as_str).filter(|_| trains) else {
+        return Ok(None);
+    };
+    if !is_finetune_name(name) {
+        return wrong(NEW_FINETUNE, "a finetune name must not be empty or contain a slash");
+    }
+    if accounts.has_finetune(project, name) {
+        return wrong(NEW_FINETUNE, "the organization already has a finetune of this name");
+    }
+    Ok(Some(name.to_owned()))
 }

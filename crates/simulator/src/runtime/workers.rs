@@ -55,9 +55,6 @@ pub(crate) struct WorkerPool {
 #[derive(Debug)]
 pub(crate) struct Panicked;
 
-/// The permission to run one job.
-pub(crate) struct WorkerPermit(OwnedSemaphorePermit);
-
 impl WorkerPool {
     pub(crate) fn new() -> Self {
         let cores = available_parallelism().map_or(2, usize::from);
@@ -68,12 +65,12 @@ impl WorkerPool {
 
     /// Waits for the permission to run a job. Jobs of the same size get it in the order of their
     /// calls.
-    pub(crate) async fn permit(&self, size: JobSize) -> Result<WorkerPermit, Panicked> {
+    pub(crate) async fn permit(&self, size: JobSize) -> Result<OwnedSemaphorePermit, Panicked> {
         let permits = match size {
             JobSize::Tiny | JobSize::Small => &self.small,
             JobSize::Large => &self.large,
         };
-        Arc::clone(permits).acquire_owned().await.map(WorkerPermit).map_err(|_| Panicked)
+        Arc::clone(permits).acquire_owned().await.map_err(|_| Panicked)
     }
 
     pub(crate) async fn run<T: Send + 'static>(
@@ -84,22 +81,21 @@ impl WorkerPool {
         if size == JobSize::Tiny {
             return catch_unwind(AssertUnwindSafe(work)).map_err(|_| Panicked);
         }
-        self.permit(size).await?.run(work).await
+        run_with(self.permit(size).await?, work).await
     }
 }
 
-impl WorkerPermit {
-    pub(crate) async fn run<T: Send + 'static>(
-        self,
-        work: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, Panicked> {
-        let work = move || {
-            let done = work();
-            drop(self.0);
-            done
-        };
-        tokio::task::spawn_blocking(work).await.map_err(|_| Panicked)
-    }
+/// Runs a job on a thread of its own, and then returns its permission.
+async fn run_with<T: Send + 'static>(
+    permit: OwnedSemaphorePermit,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Panicked> {
+    let work = move || {
+        let done = work();
+        drop(permit);
+        done
+    };
+    tokio::task::spawn_blocking(work).await.map_err(|_| Panicked)
 }
 
 /// Runs jobs that have keys. While a job runs, further calls with its key wait for its result.
@@ -158,7 +154,7 @@ impl<T: Clone + Send + Sync + 'static> SingleFlight<T> {
             }
         }
         debug!(key, "a job starts");
-        let done = permit.run(work).await.ok();
+        let done = run_with(permit, work).await.ok();
         self.jobs.lock().remove(&key);
         // If the job panicked, those who wait get `None` when the sender is dropped.
         job.send_replace(done);

@@ -1,4 +1,4 @@
-//! The settings of webhooks, and the view of them: what the Rust API and the control interface show.
+//! The settings of webhooks, and what the Rust API and the control interface show of webhooks.
 
 use std::time::Duration;
 

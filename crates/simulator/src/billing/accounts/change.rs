@@ -6,9 +6,8 @@ use std::{sync::Arc, time::Duration};
 use axum::http::StatusCode;
 
 use super::{
-    Accounts, Finetune, Limits, Member, OrganizationRecord, Permission, ProjectKey, ProjectRecord,
-    ProjectRef, Role,
-    audit::Actor,
+    Accounts, Actor, Finetune, Limits, Member, OrganizationRecord, Permission, ProjectKey,
+    ProjectRecord, ProjectRef, Role,
     finetunes::{StoredFinetune, is_finetune_name},
     is_sendable,
     start::id_of,

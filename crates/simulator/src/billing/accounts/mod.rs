@@ -1,9 +1,7 @@
 //! Organizations, projects and keys: authentication, access and billing.
 
-mod audit;
 mod change;
 mod finetunes;
-mod key;
 mod settings;
 mod spending;
 mod start;
@@ -18,18 +16,17 @@ use std::{
 use axum::http::HeaderMap;
 use serde::{Deserialize, Serialize};
 
-pub(crate) use self::audit::Actor;
-pub use self::audit::AuditEntry;
 pub(crate) use self::change::Editor;
 use self::finetunes::StoredFinetune;
 pub(crate) use self::finetunes::{MAX_NAME as MAX_FINETUNE_NAME, is_finetune_name};
-use self::key::{Key, digest};
-pub(crate) use self::key::{is_sendable, masked_key};
 pub use self::settings::{Finetune, Limits, Member, Organization, Project, ProjectKey};
 pub use self::settings::{Permission, Role};
 use self::spending::Spending;
 pub use self::spending::{Spent, Usage};
-pub use self::view::{KeyView, OrganizationView, ProjectView};
+use self::start::{Key, digest};
+pub(crate) use self::start::{is_sendable, masked_key};
+pub(crate) use self::view::Actor;
+pub use self::view::{AuditEntry, KeyView, OrganizationView, ProjectView};
 
 use crate::{
     billing::{

@@ -23,7 +23,7 @@ use crate::{
     request::valid::ValidRequest,
     state::{AppState, Records},
     tasks::{Task, outcome::Outcome, timeline::Timeline},
-    webhooks::{Webhook, WebhookFaults},
+    webhooks::Webhook,
 };
 
 /// The response to an accepted submission: either with the polling URL, or with the status and the
@@ -124,15 +124,12 @@ fn create(
     // It was admitted under the same lock.
     charged.map_err(|_| Problem::internal())?;
     let webhook = valid.webhook.take();
-    let faults = match webhook {
-        Some(_) => state.faults.webhook_faults(&mut valid.directives.faults),
-        None => WebhookFaults::default(),
-    };
     let finetune_name = valid.finetune_name.take();
-    let task = new_task(endpoint, call, valid, (number, id), now, bill);
+    let mut task = new_task(endpoint, call, valid, (number, id), now, bill);
     let Task { id, operation, region, cost, .. } = &task;
     debug!(task = id, operation, %region, %cost, "accepted");
     if let Some((url, secret)) = &webhook {
+        let faults = state.faults.webhook_faults(&mut task.directives.faults);
         state.webhooks.enqueue(&Webhook {
             task: task.id.clone(),
             url: url.clone(),
