@@ -80,7 +80,7 @@ impl Snapshot {
     pub(crate) fn of(state: &AppState) -> Self {
         let mut current = state.records();
         let now = state.clock.unix_now();
-        current.tasks.settle(now, state.retention());
+        current.tasks.settle(now);
         let (mut records, faults) = (current.clone(), state.faults.snapshot());
         drop(current);
         records.tasks.drop_pictures();

@@ -80,7 +80,7 @@ impl Records {
     fn new(config: &Config, clock: &Clock) -> Result<Self, StartError> {
         let (organizations, unix) = (config.organizations.clone(), clock.unix_now());
         let accounts = Accounts::new(organizations, &config.api_keys, unix)?;
-        Ok(Self { accounts, ..Self::default() })
+        Ok(Self { accounts, tasks: Tasks::new(retention(config)), ..Self::default() })
     }
 
     /// Moves the times of tasks and of what they train.
@@ -126,14 +126,6 @@ impl AppState {
         })
     }
 
-    /// The limits of what tasks may keep.
-    pub(crate) fn retention(&self) -> Retention {
-        Retention {
-            bytes: self.config.max_kept_bytes,
-            image_lifetime: self.config.delivery_lifetime,
-        }
-    }
-
     pub(crate) fn base(&self, region: Region) -> &str {
         let [global, regional] = &self.bases;
         match region {
@@ -173,7 +165,7 @@ impl AppState {
         let mut records = self.records();
         let now = self.clock.change_speed(speed);
         fresh.move_times(Shift { from: made_at, to: now });
-        fresh.tasks.index(now, self.retention(), |region| self.base(region).to_owned());
+        fresh.tasks.index(now, retention(&self.config), |region| self.base(region).to_owned());
         fresh.resets = records.resets + 1;
         *records = fresh;
         self.webhooks.retain(|_| false);
@@ -200,7 +192,7 @@ impl AppState {
     pub(crate) fn organizations(&self, actor: &Actor) -> Vec<OrganizationView> {
         let mut records = self.records();
         let now = self.clock.unix_now();
-        records.tasks.settle(now, self.retention());
+        records.tasks.settle(now);
         records.accounts.organizations(actor, now, |project| records.tasks.active(project))
     }
 
@@ -211,7 +203,7 @@ impl AppState {
 
     pub(crate) fn counts(&self) -> Counts {
         let mut records = self.records();
-        records.tasks.settle(self.clock.unix_now(), self.retention());
+        records.tasks.settle(self.clock.unix_now());
         let (ready, failed) = records.tasks.ended();
         let accepted = records.tasks.accepted();
         Counts {
@@ -231,4 +223,9 @@ impl AppState {
         let records = self.records();
         records.lateness.summary(records.tasks.accepted())
     }
+}
+
+/// The limits of what tasks may keep.
+fn retention(config: &Config) -> Retention {
+    Retention { bytes: config.max_kept_bytes, image_lifetime: config.delivery_lifetime }
 }

@@ -379,6 +379,9 @@ pub(crate) enum Step {
     Index(usize),
 }
 
+/// A value, or what is wrong with the request.
+pub(crate) type Validated<T = ()> = Result<T, Vec<Violation>>;
+
 impl From<&str> for Step {
     fn from(name: &str) -> Self {
         Self::Name(name.to_owned())

@@ -16,7 +16,7 @@ use axum::http::Method;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub(crate) use self::check::{MAX_VIOLATIONS, Step, Violation};
+pub(crate) use self::check::{MAX_VIOLATIONS, Step, Validated, Violation};
 pub(crate) use self::check::{integer, integer_field, violations};
 use self::paths::Template;
 pub(crate) use self::paths::{neutral_path, prefixed_path};

@@ -22,7 +22,7 @@ const PERIOD: Duration = Duration::from_millis(250);
 fn observe(state: &AppState) -> [(&'static str, Value); 6] {
     let now = state.clock.unix_now();
     let mut records = state.records();
-    records.tasks.settle(now, state.retention());
+    records.tasks.settle(now);
     // A task never returns to an earlier status, so if the number of tasks with each status is the
     // same, no task has changed.
     let mut unfinished: BTreeMap<&str, usize> = BTreeMap::new();

@@ -323,7 +323,7 @@ async fn finish(
             state.webhooks.bring_forward(&id, state.clock.at_unix(now), &result);
             records.accounts.finish_training(&id, now);
         }
-        records.tasks.settle(now, state.retention());
+        records.tasks.settle(now);
     }
     in_full(&state, &id)
 }

@@ -5,7 +5,6 @@ use std::{convert::Infallible, sync::Arc, time::Duration};
 use axum::{
     body::{Body, Bytes},
     http::{Method, Uri, request::Parts},
-    response::Response,
 };
 use futures_util::stream;
 use imagekiln_painter::paint::{self, Picture};
@@ -15,7 +14,7 @@ use super::parameter;
 use crate::{
     faults::{AppliedFaults, FaultPlace, RequestedFaults, cut_short},
     http::{
-        response::{Part, Problem},
+        response::{Handled, Part, Problem},
         signed_url::EXPIRED,
     },
     journal::RequestRecord,
@@ -34,7 +33,7 @@ pub(super) async fn deliver(
     Parts { method, uri, headers, .. }: &Parts,
     file: &str,
     record: &mut RequestRecord,
-) -> Result<Response, Problem> {
+) -> Handled {
     if method != Method::GET && method != Method::HEAD {
         return Err(Problem::other_methods("GET, HEAD"));
     }
@@ -87,7 +86,7 @@ pub(super) async fn deliver(
 }
 
 /// Checks that the signature of a delivery URL is valid, and that the URL has not expired.
-fn check_url(state: &AppState, uri: &Uri, file: &str) -> Result<(), Problem> {
+fn check_url(state: &AppState, uri: &Uri, file: &str) -> Handled<()> {
     let parameter = |name: &str| parameter(uri, name).unwrap_or_default();
     let expires = parameter("expires");
     if !state.signer.verify(file, &expires, &parameter("signature")) {
@@ -102,10 +101,7 @@ fn check_url(state: &AppState, uri: &Uri, file: &str) -> Result<(), Problem> {
 
 /// Returns the picture of a task that is ready, and its media type. Concurrent requests for the
 /// same picture wait for the same rendering.
-pub(crate) async fn picture(
-    state: &Arc<AppState>,
-    id: &str,
-) -> Result<(&'static str, Bytes), Problem> {
+pub(crate) async fn picture(state: &Arc<AppState>, id: &str) -> Handled<(&'static str, Bytes)> {
     let (picture, resets) = {
         let records = state.records();
         let task = records.tasks.get(id).ok_or_else(Problem::not_found)?;
@@ -138,7 +134,7 @@ fn render(state: &AppState, id: &str, picture: &Picture, resets: u64) -> Option<
     let mut records = state.records();
     // After a reset of the simulator, another task may have the same id.
     if records.resets == resets {
-        records.tasks.keep_picture(id, bytes.clone(), state.clock.unix_now(), state.retention());
+        records.tasks.keep_picture(id, bytes.clone(), state.clock.unix_now());
     }
     Some(bytes)
 }

@@ -22,7 +22,7 @@ use crate::{
     contract::{Action, MAX_VIOLATIONS, Region, Violation, neutral_path},
     http::{
         body,
-        response::{self, Problem},
+        response::{self, Handled, Problem},
     },
     journal::RequestRecord,
     state::AppState,
@@ -129,7 +129,7 @@ async fn dispatch(
     head: &Parts,
     body: &mut Body,
     record: &mut RequestRecord,
-) -> Result<Response, Problem> {
+) -> Handled {
     let state = &endpoint.state;
     if let Some(file) = head.uri.path().strip_prefix("/delivery/") {
         return delivery::deliver(state, head, file, record).await;
@@ -159,6 +159,7 @@ async fn dispatch(
                 return Err(Problem::forbidden("The project has no access to this endpoint"));
             }
             let call = submit::Call {
+                endpoint: endpoint.clone(),
                 project,
                 submission: Arc::clone(submission),
                 operation: name.to_owned(),
@@ -166,7 +167,7 @@ async fn dispatch(
                 base: endpoint.public_base(head),
                 headers: head.headers.clone(),
             };
-            submit::submit(endpoint, call, head, body, record).await
+            submit::submit(call, head, body, record).await
         }
     }
 }

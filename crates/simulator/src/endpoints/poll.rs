@@ -14,7 +14,7 @@ use crate::{
     billing::accounts::ProjectRef,
     contract::Violation,
     faults::{AppliedFaults, FalseStatus, FaultPlace, RequestedFaults},
-    http::response::{self, Problem},
+    http::response::{self, Handled, Problem},
     journal::RequestRecord,
     state::{AppState, Records},
     tasks::{
@@ -31,7 +31,7 @@ pub(super) async fn poll(
     project: &ProjectRef,
     head: &Parts,
     record: &mut RequestRecord,
-) -> Result<Response, Problem> {
+) -> Handled {
     let Some(id) = parameter(&head.uri, "id") else {
         let missing = Violation::new(["query", "id"], "missing", "Field required");
         return Err(invalid(vec![missing]));

@@ -19,7 +19,6 @@ use std::{collections::BTreeSet, sync::Arc};
 use axum::{
     body::Body,
     http::{HeaderMap, request::Parts},
-    response::Response,
 };
 use imagekiln_painter::{
     images::Inline,
@@ -31,11 +30,11 @@ use self::accept::admit;
 use super::{Endpoint, invalid};
 use crate::{
     billing::{accounts::ProjectRef, credits::Megapixels},
-    contract::{Step, Submission, Violation},
+    contract::{Step, Submission, Validated, Violation},
     faults::{FaultPlace, RequestedFaults},
     http::{
         body::{self, ReadBody},
-        response::{Problem, media_type},
+        response::{Handled, Problem, media_type},
     },
     journal::RequestRecord,
     request::{
@@ -57,6 +56,7 @@ const MAX_SMALL_BODY: u64 = 64 << 10;
 
 /// A submission without its body: the operation, the caller, and the headers.
 pub(super) struct Call {
+    pub(super) endpoint: Endpoint,
     pub(super) project: ProjectRef,
     pub(super) submission: Arc<Submission>,
     pub(super) operation: String,
@@ -68,32 +68,30 @@ pub(super) struct Call {
 
 /// Validates a submission and creates its task.
 pub(super) async fn submit(
-    endpoint: &Endpoint,
     call: Call,
     head: &Parts,
     body: &mut Body,
     record: &mut RequestRecord,
-) -> Result<Response, Problem> {
-    let state = &endpoint.state;
-    let faults = RequestedFaults::in_header(&head.headers, FaultPlace::Submission)
+) -> Handled {
+    let state = &call.endpoint.state;
+    let faults = RequestedFaults::in_header(&call.headers, FaultPlace::Submission)
         .map_err(Problem::malformed)?;
-    check_content_type(&head.headers)?;
-    if body::announced(&head.headers).is_none_or(|length| length > MAX_SMALL_BODY) {
+    check_content_type(&call.headers)?;
+    if body::announced(&call.headers).is_none_or(|length| length > MAX_SMALL_BODY) {
         let price = state.config.prices.for_operation(&call.operation);
         let nothing = Megapixels::default();
-        admit(state, &mut state.records(), &call, price.of(nothing, nothing))?;
+        admit(&call, &mut state.records(), price.of(nothing, nothing))?;
     }
     let body =
         body::read(head, body, state.config.max_body_bytes, body::share(&state.bodies)).await?;
-    let body = Arc::new(body);
-    let call = Arc::new(call);
-    let mut valid = examine(state, &call, &body, record).await?;
+    let (call, body) = (Arc::new(call), Arc::new(body));
+    let mut valid = examine(&call, &body, record).await?;
     valid.directives.faults.join(faults, &call.operation, &call.headers, &body);
-    let (response, applied) = accept::accept(endpoint, &call, valid, record)?;
-    Ok(applied.delay(&state.clock, response).await)
+    let (response, applied) = accept::accept(&call, valid, record)?;
+    Ok(applied.delay(&call.endpoint.state.clock, response).await)
 }
 
-fn check_content_type(headers: &HeaderMap) -> Result<(), Problem> {
+fn check_content_type(headers: &HeaderMap) -> Handled<()> {
     let kind = media_type(headers).to_ascii_lowercase();
     if kind == "application/json" || (kind.starts_with("application/") && kind.ends_with("+json")) {
         return Ok(());
@@ -119,19 +117,19 @@ struct Examined {
 /// Validates a body, and fetches the images that it gives by their URLs. Decodes each image as a
 /// separate job, so that a request with large images does not delay other requests much.
 async fn examine(
-    state: &Arc<AppState>,
     call: &Arc<Call>,
     body: &Arc<ReadBody>,
     record: &mut RequestRecord,
-) -> Result<ValidRequest, Problem> {
+) -> Handled<ValidRequest> {
+    let state = &call.endpoint.state;
     let mut size = JobSize::of_bytes(body.len());
     if call.submission.rules.kind == OperationKind::Video {
         // A body of a few bytes can contain a video with large frames.
         size = size.max(JobSize::Small);
     }
     let read = async |fetched: Fetched| {
-        let (job_state, call, body) = (Arc::clone(state), Arc::clone(call), Arc::clone(body));
-        run(state, size, move || Examined::of(&job_state, &call, &body, &fetched)).await
+        let (call, body) = (Arc::clone(call), Arc::clone(body));
+        run(state, size, move || Examined::of(&call, &body, &fetched)).await
     };
     let examined = match (read(Fetched::new()).await?, &state.fetcher) {
         (Ok(examined), _) => examined,
@@ -162,18 +160,14 @@ async fn run<T: Send + 'static>(
     state: &AppState,
     size: JobSize,
     job: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, Problem> {
+) -> Handled<T> {
     state.readers.run(size, job).await.map_err(|_| Problem::internal())
 }
 
 impl Examined {
     /// Examines a body. If images must be fetched first, returns their URLs.
-    fn of(
-        state: &AppState,
-        call: &Call,
-        body: &[u8],
-        fetched: &Fetched,
-    ) -> Result<Self, BTreeSet<String>> {
+    fn of(call: &Call, body: &[u8], fetched: &Fetched) -> Result<Self, BTreeSet<String>> {
+        let state = &call.endpoint.state;
         let mut images = Vec::new();
         let request = match validation::check(&state.config, &call.submission, body, fetched) {
             Err(violation) => Err(vec![violation]),
@@ -185,7 +179,7 @@ impl Examined {
                     return Err(checked.addresses);
                 }
                 images = std::mem::take(&mut checked.images);
-                interpret(state, call, checked)
+                interpret(call, checked)
             }
         };
         let logged = match &request {
@@ -200,11 +194,8 @@ impl Examined {
 }
 
 /// Reads what a request asks for, if its body has no violations.
-fn interpret(
-    state: &AppState,
-    call: &Call,
-    mut checked: Checked,
-) -> Result<ValidRequest, Vec<Violation>> {
+fn interpret(call: &Call, mut checked: Checked) -> Validated<ValidRequest> {
+    let state = &call.endpoint.state;
     if !checked.violations.is_empty() {
         return Err(checked.violations);
     }
@@ -233,7 +224,7 @@ fn interpret(
 
 /// Rejects a request whose texts are so long that searching them for words and faults would take
 /// too long.
-fn check_texts(checked: &Checked) -> Result<(), Vec<Violation>> {
+fn check_texts(checked: &Checked) -> Validated {
     let mut bytes = 0;
     let mut exceeds = |text: &str| {
         bytes += text.len();

@@ -61,6 +61,9 @@ pub(crate) struct Problem {
     header: Option<(HeaderName, HeaderValue)>,
 }
 
+/// The result of handling a request.
+pub(crate) type Handled<T = Response> = Result<T, Problem>;
+
 impl Problem {
     pub(crate) fn new(status: StatusCode, detail: impl Serialize) -> Self {
         Self { status, detail: json!(detail), header: None }

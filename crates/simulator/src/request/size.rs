@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::{
     config::Config,
-    contract::{self, AspectRatio, Submission, Violation},
+    contract::{self, AspectRatio, Submission, Validated, Violation},
 };
 
 /// The size if neither the request nor an image determines it.
@@ -29,7 +29,7 @@ pub(crate) fn of_request(
     submission: &Submission,
     body: &Value,
     inputs: &[Input],
-) -> Result<(u32, u32), Vec<Violation>> {
+) -> Validated<(u32, u32)> {
     let kind = submission.rules.kind;
     let query = SizeQuery { config, submission, body, inputs };
     let size = match kind {
@@ -69,7 +69,7 @@ fn scaled_down((width, height): (u64, u64), pixels: u64) -> (u64, u64) {
     (side(width), side(height))
 }
 
-fn check(config: &Config, (width, height): (u64, u64)) -> Result<(u32, u32), Vec<Violation>> {
+fn check(config: &Config, (width, height): (u64, u64)) -> Validated<(u32, u32)> {
     let side = json!({ "maximum": config.max_output_side });
     let schema = json!({ "properties": { "width": side, "height": side } });
     let size = json!({ "width": width, "height": height });
@@ -108,7 +108,7 @@ impl SizeQuery<'_> {
 
     /// The size of an outpainted picture: `width` and `height`, or the size of the reference image,
     /// which must overlap the picture.
-    fn outpainted(&self) -> Result<(u64, u64), Vec<Violation>> {
+    fn outpainted(&self) -> Validated<(u64, u64)> {
         let reference = self.followed();
         let size = self.sides().or(reference).unwrap_or(DEFAULT);
         let (width, height) = size;

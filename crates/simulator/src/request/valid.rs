@@ -12,7 +12,7 @@ use super::{fields, validation::Checked};
 use crate::{
     billing::accounts::{Accounts, ProjectRef, is_finetune_name},
     config::{Config, OutputFormat},
-    contract::{self, Fields, Submission, Violation},
+    contract::{self, Fields, Submission, Validated, Violation},
     faults::RequestedFaults,
     tasks::{
         logged_request::{LoggedRequest, redact},
@@ -56,7 +56,9 @@ impl ValidRequest {
         let mut directives = directives(&json!([texts, unlisted]));
         if directives.outcome == Outcome::Ready {
             let tolerance = submission.fields.value(&body, "safety_tolerance");
-            config.moderation.check(&texts, tolerance, &mut directives);
+            if let Some((outcome, reason)) = config.moderation.check(&texts, tolerance) {
+                (directives.outcome, directives.reason) = (outcome, Some(reason));
+            }
         }
         let seed = body.get("seed").and_then(contract::integer);
         let picture = Picture {
@@ -194,7 +196,7 @@ pub(crate) fn finetune_name(
     accounts: &Accounts,
     (project, submission, body): (&ProjectRef, &Submission, &Value),
     unix: Duration,
-) -> Result<Option<String>, Vec<Violation>> {
+) -> Validated<Option<String>> {
     let wrong = |name: &str, problem| {
         Err(vec![Violation::value(vec!["body".into(), name.into()], problem)])
     };

@@ -153,14 +153,20 @@ impl Accounts {
         cost: Credits,
         unix: Duration,
     ) -> Result<(), String> {
-        let exceeded = self
-            .project(project)
-            .and_then(|record| record.spending.exceeded_limit(&record.limits, cost, unix));
-        if let Some((period, limit)) = exceeded {
-            return Err(format!(
-                "Spending limit: the submission costs {cost}, which would exceed the project's \
-                 {period} limit of {limit}"
-            ));
+        if let Some(ProjectRecord { limits, spending, .. }) = self.project(project) {
+            let spent = spending.at(unix);
+            for (period, limit, spent) in [
+                ("daily", limits.daily, spent.daily),
+                ("weekly", limits.weekly, spent.weekly),
+                ("monthly", limits.monthly, spent.monthly),
+            ] {
+                if let Some(limit) = limit.filter(|limit| spent + cost > *limit) {
+                    return Err(format!(
+                        "Spending limit: the submission costs {cost}, which would exceed the \
+                         project's {period} limit of {limit}"
+                    ));
+                }
+            }
         }
         let account = Account::Organization(Arc::clone(&project.organization));
         let balance = self.ledger.balance(&account);

@@ -86,7 +86,34 @@ impl Accounts {
     ) -> Vec<OrganizationView> {
         let may_see = |id: &str| self.may(actor, id, None, Permission::View);
         let seen = self.organizations.iter().filter(|(id, _)| may_see(id));
-        seen.map(|(id, record)| self.organization_view(id, record, unix, &active)).collect()
+        let view = |(id, record): (&Arc<str>, &OrganizationRecord)| {
+            let project = |(project_id, project): (&Arc<str>, &ProjectRecord)| {
+                let (organization, id) = (Arc::clone(id), Arc::clone(project_id));
+                let here = ProjectRef { organization, project: id };
+                ProjectView {
+                    name: project.name.clone(),
+                    endpoints: project.endpoints.clone(),
+                    limits: project.limits,
+                    usage: project.spending.usage,
+                    spent: project.spending.at(unix),
+                    max_active_tasks: project.max_active_tasks,
+                    active_tasks: active(&here),
+                    keys: self.keys_of(&here),
+                    id: here.project,
+                }
+            };
+            let usable = record.finetunes.values().filter(|stored| stored.is_usable(unix));
+            OrganizationView {
+                id: Arc::clone(id),
+                name: record.name.clone(),
+                owner: record.owner.clone(),
+                balance: self.ledger.balance(&Account::Organization(Arc::clone(id))),
+                members: record.members.values().cloned().collect(),
+                projects: record.projects.iter().map(project).collect(),
+                finetunes: usable.map(|stored| stored.finetune.clone()).collect(),
+            }
+        };
+        seen.map(view).collect()
     }
 
     /// Returns the ledger entries of the organizations whose credits an actor may manage, newest
@@ -104,40 +131,6 @@ impl Accounts {
     /// Returns the balances of all accounts in credits, which add up to zero.
     pub(crate) fn balances(&self) -> BTreeMap<&Account, f64> {
         self.ledger.balances().map(|(account, sum)| (account, sum as f64 / 100.0)).collect()
-    }
-
-    fn organization_view(
-        &self,
-        id: &Arc<str>,
-        record: &OrganizationRecord,
-        unix: Duration,
-        active: &impl Fn(&ProjectRef) -> usize,
-    ) -> OrganizationView {
-        let OrganizationRecord { name, owner, members, projects, finetunes } = record;
-        let project = |(project_id, project): (&Arc<str>, &ProjectRecord)| {
-            let here = ProjectRef { organization: Arc::clone(id), project: Arc::clone(project_id) };
-            ProjectView {
-                name: project.name.clone(),
-                endpoints: project.endpoints.clone(),
-                limits: project.limits,
-                usage: project.spending.usage,
-                spent: project.spending.at(unix),
-                max_active_tasks: project.max_active_tasks,
-                active_tasks: active(&here),
-                keys: self.keys_of(&here),
-                id: here.project,
-            }
-        };
-        let usable = finetunes.values().filter(|stored| stored.is_usable(unix));
-        OrganizationView {
-            id: Arc::clone(id),
-            name: name.clone(),
-            owner: owner.clone(),
-            balance: self.ledger.balance(&Account::Organization(Arc::clone(id))),
-            members: members.values().cloned().collect(),
-            projects: projects.iter().map(project).collect(),
-            finetunes: usable.map(|stored| stored.finetune.clone()).collect(),
-        }
     }
 
     fn keys_of(&self, project: &ProjectRef) -> Vec<KeyView> {
