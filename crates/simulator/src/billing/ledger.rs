@@ -6,7 +6,7 @@ use imagekiln_painter::paint::integer;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use super::credits::Credits;
-use crate::values::log::NumberedLog;
+use crate::{http::response::Problem, values::log::NumberedLog};
 
 /// The maximum number of entries to keep. Above it, the oldest are dropped, which does not change
 /// the balances.
@@ -75,10 +75,6 @@ pub struct LedgerEntry {
     pub task: Option<String>,
 }
 
-/// The balance of the account is too low.
-#[derive(Debug)]
-pub(crate) struct InsufficientBalance;
-
 /// The project and the task for which credits are charged.
 pub(crate) struct Purpose {
     pub(crate) project: Arc<str>,
@@ -108,10 +104,11 @@ impl Ledger {
         to: Account,
         amount: Credits,
         purpose: Option<Purpose>,
-    ) -> Result<(), InsufficientBalance> {
+    ) -> Result<(), Problem> {
         let hundredths = i128::from(amount.hundredths());
         if from != Account::Issued && self.hundredths(&from) < hundredths {
-            return Err(InsufficientBalance);
+            let detail = format!("the balance is less than {amount} credits");
+            return Err(Problem::conflict(detail));
         }
         self.balances.entry(from.clone()).or_default().0 -= hundredths;
         self.balances.entry(to.clone()).or_default().0 += hundredths;

@@ -407,8 +407,11 @@ impl Violation {
     }
 
     /// A violation by a value of the right type.
-    pub(crate) fn value(loc: Vec<Step>, reason: impl AsRef<str>) -> Self {
-        Self { loc, msg: format!("Value error, {}", reason.as_ref()), kind: "value_error" }
+    pub(crate) fn value(
+        loc: impl IntoIterator<Item = impl Into<Step>>,
+        reason: impl AsRef<str>,
+    ) -> Self {
+        Self::new(loc, "value_error", format!("Value error, {}", reason.as_ref()))
     }
 }
 

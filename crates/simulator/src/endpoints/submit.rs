@@ -233,7 +233,7 @@ fn check_texts(checked: &Checked) -> Validated {
     let mut values = [&checked.body].into_iter().chain(checked.ignored.values());
     if values.any(|value: &Value| texts::any(value, &mut exceeds)) {
         let problem = format!("the texts of the request are longer than {MAX_TEXT_BYTES} bytes");
-        return Err(vec![Violation::value(vec!["body".into()], problem)]);
+        return Err(vec![Violation::value(["body"], problem)]);
     }
     Ok(())
 }

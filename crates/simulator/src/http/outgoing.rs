@@ -32,8 +32,12 @@ pub(crate) const USER_AGENT: &str = concat!("imagekiln-simulator/", env!("CARGO_
 /// Sends requests, but only to allowed servers. Its errors never quote a URL, which may contain
 /// secrets.
 pub(crate) struct Client {
-    allowed: Allowed,
-    tls: Tls,
+    /// If only addresses of this machine are allowed: the reason to give for the refusal of others.
+    only_loopback: Option<&'static str>,
+    /// The ports at which the simulator itself listens, to which it sends nothing.
+    own_ports: Vec<u16>,
+    /// The certificates that this machine trusts, loaded when they are first needed.
+    trusted: OnceLock<Result<Arc<ClientConfig>, String>>,
 }
 
 /// A response whose body may still be arriving. Dropping it closes the connection.
@@ -45,13 +49,8 @@ pub(crate) struct Response {
 }
 
 impl Client {
-    pub(crate) fn new(allowed: Allowed) -> Self {
-        Self { allowed, tls: Tls::default() }
-    }
-
-    /// Checks a URL. Returns its target, or why the URL is refused.
-    pub(crate) fn target(&self, url: Url) -> Result<Target, &'static str> {
-        self.allowed.target(url)
+    pub(crate) fn new(only_loopback: Option<&'static str>, own_ports: Vec<u16>) -> Self {
+        Self { only_loopback, own_ports, trusted: OnceLock::new() }
     }
 
     /// Sends a request. Adds the path, and the headers that every request has.
@@ -67,45 +66,19 @@ impl Client {
             .header(header::USER_AGENT, USER_AGENT)
             .body(Full::new(body))
             .map_err(|_| "could not build a request for the URL")?;
-        let addresses = self.allowed.resolve(target).await?;
+        let addresses = self.resolve(target).await?;
         let connection = TcpStream::connect(&addresses[..])
             .await
             .map_err(|error| format!("could not connect: {error}"))?;
         if target.is_https() {
-            exchange(self.tls.wrap(&target.host, connection).await?, request).await
+            exchange(self.encrypt(&target.host, connection).await?, request).await
         } else {
             exchange(connection, request).await
         }
     }
-}
 
-/// Describes why a connection failed before the end of the response.
-pub(crate) fn broken(error: hyper::Error) -> String {
-    format!("the connection failed: {error}")
-}
-
-async fn exchange(
-    stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
-    request: request::Request<Full<Bytes>>,
-) -> Result<Response, String> {
-    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(broken)?;
-    let mut running = JoinSet::new();
-    // Ignore its error here: sending the request and reading the body of the response report it.
-    running.spawn(async { drop(connection.await) });
-    let (head, body) = sender.send_request(request).await.map_err(broken)?.into_parts();
-    Ok(Response { status: head.status, headers: head.headers, body, _connection: running })
-}
-
-/// Encrypts connections. Trusts the certificates that this machine trusts, and loads them when they
-/// are first needed.
-#[derive(Default)]
-struct Tls {
-    trusted: OnceLock<Result<Arc<ClientConfig>, String>>,
-}
-
-impl Tls {
     /// Encrypts a connection to `host`.
-    async fn wrap(
+    async fn encrypt(
         &self,
         host: &Host,
         connection: TcpStream,
@@ -123,52 +96,9 @@ impl Tls {
         let connector = TlsConnector::from(trusted.clone()?);
         connector.connect(name, connection).await.map_err(|error| format!("TLS failed: {error}"))
     }
-}
 
-fn trusted() -> Result<ClientConfig, rustls::Error> {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let builder =
-        ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
-    Ok(builder.with_platform_verifier()?.with_no_client_auth())
-}
-
-/// The addresses to which the simulator may send requests.
-#[derive(Debug)]
-pub(crate) struct Allowed {
-    /// If only addresses of this machine are allowed: the reason to give for the refusal of others.
-    pub(crate) only_loopback: Option<&'static str>,
-    /// The ports at which the simulator itself listens, to which it sends nothing.
-    pub(crate) own_ports: Vec<u16>,
-}
-
-/// A URL whose host is allowed, as far as is known. If the host is a name, its addresses are
-/// checked later.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Target {
-    pub(crate) url: Url,
-    host: Host,
-    port: u16,
-}
-
-impl Target {
-    /// The path with the query, which may contain a secret and must not be shown.
-    fn path_and_query(&self) -> &str {
-        &self.url[Position::BeforePath..Position::AfterQuery]
-    }
-
-    /// The value of the `host` header.
-    fn authority(&self) -> &str {
-        &self.url[Position::BeforeHost..Position::AfterPort]
-    }
-
-    fn is_https(&self) -> bool {
-        self.url.scheme() == "https"
-    }
-}
-
-impl Allowed {
     /// Checks a URL. Returns its target, or why the URL is refused.
-    fn target(&self, url: Url) -> Result<Target, &'static str> {
+    pub(crate) fn target(&self, url: Url) -> Result<Target, &'static str> {
         if !matches!(url.scheme(), "http" | "https") {
             return Err("the URL is neither http nor https");
         }
@@ -216,6 +146,55 @@ impl Allowed {
     }
 }
 
+/// Describes why a connection failed before the end of the response.
+pub(crate) fn broken(error: hyper::Error) -> String {
+    format!("the connection failed: {error}")
+}
+
+async fn exchange(
+    stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    request: request::Request<Full<Bytes>>,
+) -> Result<Response, String> {
+    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(broken)?;
+    let mut running = JoinSet::new();
+    // Ignore its error here: sending the request and reading the body of the response report it.
+    running.spawn(async { drop(connection.await) });
+    let (head, body) = sender.send_request(request).await.map_err(broken)?.into_parts();
+    Ok(Response { status: head.status, headers: head.headers, body, _connection: running })
+}
+
+fn trusted() -> Result<ClientConfig, rustls::Error> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder =
+        ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
+    Ok(builder.with_platform_verifier()?.with_no_client_auth())
+}
+
+/// A URL whose host is allowed, as far as is known. If the host is a name, its addresses are
+/// checked later.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Target {
+    pub(crate) url: Url,
+    host: Host,
+    port: u16,
+}
+
+impl Target {
+    /// The path with the query, which may contain a secret and must not be shown.
+    fn path_and_query(&self) -> &str {
+        &self.url[Position::BeforePath..Position::AfterQuery]
+    }
+
+    /// The value of the `host` header.
+    fn authority(&self) -> &str {
+        &self.url[Position::BeforeHost..Position::AfterPort]
+    }
+
+    fn is_https(&self) -> bool {
+        self.url.scheme() == "https"
+    }
+}
+
 /// The addresses of a host that need not be resolved.
 fn known_addresses(host: &Host) -> Option<Vec<IpAddr>> {
     match host {
@@ -240,13 +219,13 @@ mod tests {
     const ELSEWHERE: &str = "the host is elsewhere";
     const ITSELF: &str = "the simulator does not send requests to itself";
 
-    fn allowed(only_loopback: Option<&'static str>) -> Allowed {
-        Allowed { only_loopback, own_ports: vec![4321] }
+    fn allowed(only_loopback: Option<&'static str>) -> Client {
+        Client::new(only_loopback, vec![4321])
     }
 
     #[tokio::test]
     async fn resolved_addresses_are_checked() {
-        let unchecked = Allowed { only_loopback: None, own_ports: Vec::new() };
+        let unchecked = Client::new(None, Vec::new());
         let target = |url| unchecked.target(Url::parse(url).unwrap()).unwrap();
         let itself = Err(ITSELF.to_owned());
         for url in ["http://127.0.0.2:4321/", "http://localhost:4321/"] {

@@ -49,8 +49,7 @@ impl Material {
         let Some((name, text)) = given else {
             return Err(missing("video", "`v2v` needs a video"));
         };
-        let wrong =
-            |problem: String| vec![Violation::value(vec!["body".into(), name.into()], problem)];
+        let wrong = |problem: String| vec![Violation::value(["body", name], problem)];
         if is_url(text) {
             return Err(wrong(NO_URL.to_owned()));
         }
@@ -97,8 +96,7 @@ impl Material {
 
 /// The settings of a video, from a body whose fields are valid.
 fn spec(body: &Value, size: (u32, u32), duration: u32) -> Validated<VideoSpec> {
-    VideoSpec::check_size(size)
-        .map_err(|problem| vec![Violation::value(vec!["body".into()], problem)])?;
+    VideoSpec::check_size(size).map_err(|problem| vec![Violation::value(["body"], problem)])?;
     let field =
         |name| contract::integer_field(body, name).and_then(|number| number.try_into().ok());
     Ok(VideoSpec {

@@ -82,7 +82,7 @@ fn check(config: &Config, (width, height): (u64, u64)) -> Validated<(u32, u32)> 
         let max = config.max_output_pixels;
         let problem =
             format!("a picture of {w} x {h} pixels exceeds the simulator's limit of {max} pixels");
-        return Err(vec![Violation::value(vec!["body".into()], problem)]);
+        return Err(vec![Violation::value(["body"], problem)]);
     }
     Ok((w, h))
 }
@@ -117,7 +117,7 @@ impl SizeQuery<'_> {
             let problem = format!(
                 "a picture of {width} x {height} pixels exceeds the limit of {most} pixels"
             );
-            return Err(vec![Violation::value(vec!["body".into()], problem)]);
+            return Err(vec![Violation::value(["body"], problem)]);
         }
         let Some(reference) = reference else { return Ok(size) };
         let axes = [
@@ -128,7 +128,7 @@ impl SizeQuery<'_> {
             let offset = i128::from(contract::integer_field(self.body, name).unwrap_or(0));
             let is_seen = offset < picture.into() && offset + i128::from(reference) > 0;
             let problem = "the reference is outside the picture";
-            (!is_seen).then(|| Violation::value(vec!["body".into(), name.into()], problem))
+            (!is_seen).then(|| Violation::value(["body", name], problem))
         };
         let violations: Vec<_> = axes.into_iter().filter_map(unseen).collect();
         if violations.is_empty() { Ok(size) } else { Err(violations) }

@@ -197,9 +197,7 @@ pub(crate) fn finetune_name(
     (project, submission, body): (&ProjectRef, &Submission, &Value),
     unix: Duration,
 ) -> Validated<Option<String>> {
-    let wrong = |name: &str, problem| {
-        Err(vec![Violation::value(vec!["body".into(), name.into()], problem)])
-    };
+    let wrong = |name: &str, problem| Err(vec![Violation::value(["body", name], problem)]);
     let used = body.get(FINETUNE).and_then(Value::as_str).filter(|_| submission.takes_finetune());
     if used.is_some_and(|id| !accounts.knows_finetune(project, id, unix)) {
         return wrong(FINETUNE, "the project has no finetune of this name");

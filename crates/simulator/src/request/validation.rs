@@ -61,7 +61,7 @@ fn parse(bytes: &[u8]) -> Result<Value, Violation> {
     if bytes.is_empty() {
         return Err(Violation::new(["body"], "missing", "Field required"));
     }
-    check_limits(bytes).map_err(|problem| Violation::value(vec!["body".into()], problem))?;
+    check_limits(bytes).map_err(|problem| Violation::value(["body"], problem))?;
     serde_json::from_slice(bytes).map_err(|error| {
         let lines =
             bytes.split_inclusive(|byte| *byte == b'\n').take(error.line().saturating_sub(1));

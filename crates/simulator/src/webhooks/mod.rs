@@ -21,7 +21,7 @@ use self::{
     sender::{Headers, SigningKey},
 };
 use crate::{
-    http::outgoing::{Allowed, Client, Target},
+    http::outgoing::{Client, Target},
     runtime::{
         Lock,
         chance::{Chance, hex},
@@ -113,7 +113,7 @@ impl Webhooks {
             settings,
             clock,
             chance,
-            client: Client::new(Allowed { only_loopback, own_ports }),
+            client: Client::new(only_loopback, own_ports),
             log: Lock::default(),
             changes: watch::Sender::new(()),
         }

@@ -32,13 +32,21 @@ pub(crate) struct Editor<'a> {
 
 type ChangeResult<T = ()> = Result<T, Problem>;
 
+/// An organization, or one of its projects.
+type Place<'a> = (&'a str, Option<&'a str>);
+
+impl ProjectRef {
+    fn place(&self) -> Place<'_> {
+        (&self.organization, Some(&self.project))
+    }
+}
+
 impl Accounts {
     /// Whether an actor has a permission in an organization, or in one of its projects.
     pub(super) fn may(
         &self,
         actor: &Actor,
-        organization: &str,
-        project: Option<&str>,
+        (organization, project): Place<'_>,
         permission: Permission,
     ) -> bool {
         let Actor::User(user) = actor else { return true };
@@ -55,15 +63,15 @@ impl Editor<'_> {
     /// Makes the change if the actor has the permission. Records the attempt in either case.
     fn change<T>(
         self,
-        organization: &str,
-        project: Option<&str>,
+        place: Place<'_>,
         permission: Permission,
         action: String,
         change: impl FnOnce(&mut Accounts) -> ChangeResult<T>,
     ) -> ChangeResult<T> {
+        let (organization, _) = place;
         let Self { accounts, actor, unix } = self;
         accounts.organization_mut(organization)?;
-        let outcome = if accounts.may(&actor, organization, project, permission) {
+        let outcome = if accounts.may(&actor, place, permission) {
             change(accounts)
         } else {
             let name = actor.name();
@@ -117,9 +125,9 @@ impl Editor<'_> {
     /// Adds credits to an organization, as if it had bought them.
     pub(crate) fn grant(self, organization: &str, amount: Credits) -> ChangeResult {
         let (unix, action) = (self.unix, format!("add {amount} credits"));
-        self.change(organization, None, Permission::ManageCredits, action, |accounts| {
+        self.change((organization, None), Permission::ManageCredits, action, |accounts| {
             let to = Account::Organization(organization.into());
-            accounts.move_credits(unix, Account::Issued, to, amount)
+            accounts.ledger.transfer(unix, Account::Issued, to, amount, None)
         })
     }
 
@@ -140,7 +148,7 @@ impl Editor<'_> {
             Err(Problem::invalid(detail))
         } else {
             let [from, to] = [from, to].map(|id| Account::Organization(id.into()));
-            accounts.move_credits(unix, from, to, amount)
+            accounts.ledger.transfer(unix, from, to, amount, None)
         };
         let done = moved.is_ok();
         for (organization, action) in [
@@ -162,7 +170,7 @@ impl Editor<'_> {
     ) -> ChangeResult {
         let place = project.map_or("the organization".to_owned(), |project| format!("`{project}`"));
         let action = format!("give `{user}` the role {role:?} in {place}");
-        self.change(organization, None, Permission::ManageMembers, action, |accounts| {
+        self.change((organization, None), Permission::ManageMembers, action, |accounts| {
             let organization = accounts.organization_mut(organization)?;
             let Some(project) = project else {
                 let new = || Member { user: user.to_owned(), role, projects: Default::default() };
@@ -182,7 +190,7 @@ impl Editor<'_> {
     /// Removes a user from an organization.
     pub(crate) fn remove_member(self, organization: &str, user: &str) -> ChangeResult {
         let action = format!("remove the member `{user}`");
-        self.change(organization, None, Permission::ManageMembers, action, |accounts| {
+        self.change((organization, None), Permission::ManageMembers, action, |accounts| {
             let removed = accounts.organization_mut(organization)?.members.remove(user);
             removed.map(drop).ok_or_else(|| unknown("member", user))
         })
@@ -197,7 +205,7 @@ impl Editor<'_> {
         let shared = finetune.shared;
         let how = if shared { "shared" } else { "private" };
         let action = format!("set the {how} finetune `{}`", finetune.name);
-        self.change(organization, None, Permission::ManageFinetunes, action, |accounts| {
+        self.change((organization, None), Permission::ManageFinetunes, action, |accounts| {
             let finetunes = &mut accounts.organization_mut(organization)?.finetunes;
             let stored = finetunes.entry(finetune.name.clone());
             stored.or_insert_with(|| StoredFinetune::usable(finetune)).finetune.shared = shared;
@@ -208,7 +216,7 @@ impl Editor<'_> {
     /// Removes a finetune. Requests that name it are rejected from now on.
     pub(crate) fn remove_finetune(self, organization: &str, name: &str) -> ChangeResult {
         let action = format!("remove the finetune `{name}`");
-        self.change(organization, None, Permission::ManageFinetunes, action, |accounts| {
+        self.change((organization, None), Permission::ManageFinetunes, action, |accounts| {
             let removed = accounts.organization_mut(organization)?.finetunes.remove(name);
             removed.map(drop).ok_or_else(|| unknown("finetune", name))
         })
@@ -221,7 +229,7 @@ impl Editor<'_> {
     pub(crate) fn create_project(self, organization: &str, name: &str) -> ChangeResult<Arc<str>> {
         let id = new_id(name)?;
         let action = format!("create the project `{name}`");
-        self.change(organization, None, Permission::ManageProjects, action, |accounts| {
+        self.change((organization, None), Permission::ManageProjects, action, |accounts| {
             let organization = accounts.organization_mut(organization)?;
             if organization.projects.contains_key(&id) {
                 return Err(Problem::conflict(format!("the project `{id}` already exists")));
@@ -242,7 +250,10 @@ impl Editor<'_> {
             "set the limits of `{}`: daily {daily}, weekly {weekly}, monthly {monthly}",
             at.project
         );
-        self.change_project(at, Permission::SetLimits, action, |project| project.limits = limits)
+        self.change(at.place(), Permission::SetLimits, action, |accounts| {
+            accounts.project_to_change(at)?.limits = limits;
+            Ok(())
+        })
     }
 
     /// Sets the endpoints to which a project has access. `None` stands for all endpoints.
@@ -253,8 +264,9 @@ impl Editor<'_> {
     ) -> ChangeResult {
         let shown = endpoints.as_ref().map_or("all".to_owned(), |patterns| patterns.join(", "));
         let action = format!("set the endpoints of `{}`: {shown}", at.project);
-        self.change_project(at, Permission::ManageProjects, action, |project| {
-            project.endpoints = endpoints
+        self.change(at.place(), Permission::ManageProjects, action, |accounts| {
+            accounts.project_to_change(at)?.endpoints = endpoints;
+            Ok(())
         })
     }
 
@@ -263,8 +275,9 @@ impl Editor<'_> {
     pub(crate) fn set_max_active_tasks(self, at: &ProjectRef, most: Option<usize>) -> ChangeResult {
         let shown = most.map_or("the default".to_owned(), |most| most.to_string());
         let action = format!("set the maximum of active tasks of `{}`: {shown}", at.project);
-        self.change_project(at, Permission::ManageProjects, action, |project| {
-            project.max_active_tasks = most
+        self.change(at.place(), Permission::ManageProjects, action, |accounts| {
+            accounts.project_to_change(at)?.max_active_tasks = most;
+            Ok(())
         })
     }
 
@@ -284,7 +297,7 @@ impl Editor<'_> {
             return Err(Problem::invalid(detail));
         }
         let action = format!("create the key `{name}` in `{}`", at.project);
-        self.change_in(at, Permission::ManageKeys, action, |accounts| {
+        self.change(at.place(), Permission::ManageKeys, action, |accounts| {
             accounts.project_to_change(at)?;
             let key = ProjectKey { name: name.to_owned(), key: secret.clone().into() };
             let id = accounts.add_key(key, at.clone());
@@ -321,30 +334,9 @@ impl Editor<'_> {
         let found = self.accounts.keys.iter().find(|(_, key)| key.id() == id);
         let (digest, key) = found.ok_or_else(|| unknown("key", id))?;
         let (digest, at) = (digest.clone(), key.project.clone());
-        self.change_in(&at, Permission::ManageKeys, action, |accounts| change(accounts, &digest))
-    }
-
-    fn change_project(
-        self,
-        at: &ProjectRef,
-        permission: Permission,
-        action: String,
-        change: impl FnOnce(&mut ProjectRecord),
-    ) -> ChangeResult {
-        self.change_in(at, permission, action, |accounts| {
-            change(accounts.project_to_change(at)?);
-            Ok(())
+        self.change(at.place(), Permission::ManageKeys, action, |accounts| {
+            change(accounts, &digest)
         })
-    }
-
-    fn change_in<T>(
-        self,
-        at: &ProjectRef,
-        permission: Permission,
-        action: String,
-        change: impl FnOnce(&mut Accounts) -> ChangeResult<T>,
-    ) -> ChangeResult<T> {
-        self.change(&at.organization, Some(&at.project), permission, action, change)
     }
 }
 
@@ -360,16 +352,5 @@ impl Accounts {
 
     fn project_to_change(&mut self, at: &ProjectRef) -> ChangeResult<&mut ProjectRecord> {
         self.project_mut(at).ok_or_else(|| unknown("project", &at.project))
-    }
-
-    fn move_credits(
-        &mut self,
-        unix: Duration,
-        from: Account,
-        to: Account,
-        amount: Credits,
-    ) -> ChangeResult {
-        let moved = self.ledger.transfer(unix, from, to, amount, None);
-        moved.map_err(|_| Problem::conflict(format!("the balance is less than {amount} credits")))
     }
 }

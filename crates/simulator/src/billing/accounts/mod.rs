@@ -31,9 +31,10 @@ pub use self::view::{AuditEntry, KeyView, OrganizationView, ProjectView};
 use crate::{
     billing::{
         credits::Credits,
-        ledger::{Account, InsufficientBalance, Ledger, Purpose},
+        ledger::{Account, Ledger, Purpose},
     },
     contract::key_header,
+    http::response::Problem,
     values::{MAX_COUNT, log::NumberedLog, names, secret::Secret},
 };
 
@@ -136,7 +137,7 @@ impl Accounts {
         cost: Credits,
         unix: Duration,
         task: &str,
-    ) -> Result<(), InsufficientBalance> {
+    ) -> Result<(), Problem> {
         let account = Account::Organization(Arc::clone(&project.organization));
         let purpose = Purpose { project: Arc::clone(&project.project), task: task.to_owned() };
         self.ledger.transfer(unix, account, Account::Charged, cost, Some(purpose))?;

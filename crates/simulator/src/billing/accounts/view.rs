@@ -84,7 +84,7 @@ impl Accounts {
         unix: Duration,
         active: impl Fn(&ProjectRef) -> usize,
     ) -> Vec<OrganizationView> {
-        let may_see = |id: &str| self.may(actor, id, None, Permission::View);
+        let may_see = |id: &str| self.may(actor, (id, None), Permission::View);
         let seen = self.organizations.iter().filter(|(id, _)| may_see(id));
         let view = |(id, record): (&Arc<str>, &OrganizationRecord)| {
             let project = |(project_id, project): (&Arc<str>, &ProjectRecord)| {
@@ -120,7 +120,7 @@ impl Accounts {
     /// first.
     pub(crate) fn ledger(&self, actor: &Actor, limit: usize) -> Vec<LedgerEntry> {
         let visible = |account: &Account| match account {
-            Account::Organization(id) => self.may(actor, id, None, Permission::ManageCredits),
+            Account::Organization(id) => self.may(actor, (id, None), Permission::ManageCredits),
             _ => false,
         };
         let entries =
@@ -212,7 +212,7 @@ impl Accounts {
     pub(crate) fn audit_log(&self, actor: &Actor, limit: usize) -> Vec<AuditEntry> {
         let visible = |entry: &&AuditEntry| {
             entry.organization.as_ref().map_or(*actor == Actor::Operator, |organization| {
-                self.may(actor, organization, None, Permission::ViewAuditLog)
+                self.may(actor, (organization, None), Permission::ViewAuditLog)
             })
         };
         self.audit.newest().filter(visible).take(limit).cloned().collect()

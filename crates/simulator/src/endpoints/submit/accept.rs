@@ -90,9 +90,8 @@ pub(super) fn accept(
     let now = admitted?;
     let (webhook, finetune_name) = (valid.webhook.take(), valid.finetune_name.take());
     let mut task = new_task(call, valid, bill, (records.tasks.accepted(), now));
-    let charged = records.accounts.charge(&task.project, task.cost, now, &task.id);
-    // It was admitted under the same lock.
-    charged.map_err(|_| Problem::internal())?;
+    // This cannot fail, because the submission was admitted under the same lock.
+    records.accounts.charge(&task.project, task.cost, now, &task.id)?;
     let Task { id, operation, region, cost, .. } = &task;
     debug!(task = id, operation, %region, %cost, "accepted");
     record.set_task(id);
