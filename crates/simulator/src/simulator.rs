@@ -61,11 +61,12 @@ impl Simulator {
         info!(base = bases[0], regional_base = bases[1], control = control_url, "listening");
         let own_ports = [&global, &regional, &control].map(|listeners| listeners.address.port());
         let own_ports = own_ports.into();
-        let state = Arc::new(AppState::new(config, contract, bases, own_ports)?);
         let stop = watch::Sender::new(false);
+        let state = AppState::new(config, contract, bases, own_ports, stop.subscribe())?;
+        let state = Arc::new(state);
         let service = |region| service(&state, region, tls.clone());
         let control_service = Service {
-            router: control::router(Arc::clone(&state), control.address, stop.subscribe()),
+            router: control::router(Arc::clone(&state), control.address),
             tls: None,
             client_timeout: state.config.client_timeout,
             on_protocol_error: Arc::new(|_| {}),

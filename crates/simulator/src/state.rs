@@ -11,7 +11,7 @@ use std::{
 
 use axum::body::Bytes;
 use serde::{Deserialize, Serialize};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 
 use crate::{
     billing::accounts::{Accounts, Actor, Editor, OrganizationView, ProjectRef},
@@ -56,6 +56,8 @@ pub(crate) struct AppState {
     pub(crate) painters: Arc<SingleFlight<Option<Bytes>>>,
     /// The bytes that request bodies may take together.
     pub(crate) bodies: Arc<Semaphore>,
+    /// Becomes `true` when the simulator stops, which ends the event streams.
+    pub(crate) stopped: watch::Receiver<bool>,
     /// The base URLs: the global and the regional one.
     bases: [String; 2],
     records: Lock<Records>,
@@ -96,6 +98,7 @@ impl AppState {
         contract: Arc<Contract>,
         bases: [String; 2],
         own_ports: Vec<u16>,
+        stopped: watch::Receiver<bool>,
     ) -> Result<Self, StartError> {
         let chance = Chance::new(config.seed.map_or(0, |seed| *seed.expose()));
         let clock = Clock::start(config.speed);
@@ -122,6 +125,7 @@ impl AppState {
             config,
             contract,
             chance,
+            stopped,
             bases,
         })
     }

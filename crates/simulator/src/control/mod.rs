@@ -17,12 +17,11 @@ use std::{collections::BTreeMap, net::SocketAddr, sync::Arc};
 
 use axum::{
     Router,
-    extract::{FromRef, State},
+    extract::State,
     http::{StatusCode, header},
     routing::{MethodRouter, get, post},
 };
 use serde_json::json;
-use tokio::sync::watch;
 
 use self::response::{ControlResult, Problem};
 use crate::{
@@ -31,14 +30,6 @@ use crate::{
     state::AppState,
 };
 
-/// The state that all handlers share.
-#[derive(Clone)]
-pub(crate) struct Control {
-    state: Arc<AppState>,
-    /// Becomes `true` when the simulator stops. That ends the event streams.
-    stopped: watch::Receiver<bool>,
-}
-
 /// The state of the simulator, as an argument of a handler.
 type Shared = State<Arc<AppState>>;
 
@@ -46,13 +37,7 @@ type Shared = State<Arc<AppState>>;
 ///
 /// A description has the form `METHODS ?PARAMETERS {FIELDS}: MEANING`, of which only the methods
 /// are required.
-type Routes = Vec<(&'static str, &'static str, MethodRouter<Control>)>;
-
-impl FromRef<Control> for Arc<AppState> {
-    fn from_ref(control: &Control) -> Self {
-        Self::clone(&control.state)
-    }
-}
+type Routes = Vec<(&'static str, &'static str, MethodRouter<Arc<AppState>>)>;
 
 /// The paths of the control interface, except for the files of its page.
 fn routes() -> Routes {
@@ -117,11 +102,7 @@ fn routes() -> Routes {
 }
 
 /// Creates the router of the control interface at `address`.
-pub(crate) fn router(
-    state: Arc<AppState>,
-    address: SocketAddr,
-    stopped: watch::Receiver<bool>,
-) -> Router {
+pub(crate) fn router(state: Arc<AppState>, address: SocketAddr) -> Router {
     let endpoint = |region| {
         endpoints::router(Endpoint { state: Arc::clone(&state), region, is_forwarded: true })
     };
@@ -133,7 +114,7 @@ pub(crate) fn router(
             Problem::new(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed")
         })
         .fallback(async || Problem::unknown("page or resource"))
-        .with_state(Control { state: Arc::clone(&state), stopped })
+        .with_state(Arc::clone(&state))
         .merge(viewer())
         // The service itself, which the page can call this way without a request to another origin.
         .nest_service("/try/global", global)
@@ -148,7 +129,7 @@ pub(crate) fn router(
 const FILES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/page.rs"));
 
 /// Serves the files of the page, which are built into the crate.
-fn page() -> Router<Control> {
+fn page() -> Router<Arc<AppState>> {
     FILES.iter().fold(Router::new(), |router, (path, content)| {
         let file = ([(header::CONTENT_TYPE, media_type(path))], *content);
         let path = path.strip_suffix("index.html").unwrap_or(path);

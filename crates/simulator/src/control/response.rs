@@ -10,7 +10,6 @@ use axum::{
 };
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::Control;
 use crate::{
     billing::accounts::{Actor, Editor},
     http::{
@@ -89,14 +88,17 @@ pub(super) struct Caller {
     pub(super) actor: Actor,
 }
 
-impl FromRequestParts<Control> for Caller {
+impl FromRequestParts<Arc<AppState>> for Caller {
     type Rejection = Infallible;
 
-    async fn from_request_parts(parts: &mut Parts, control: &Control) -> Result<Self, Infallible> {
+    async fn from_request_parts(
+        parts: &mut Parts,
+        state: &Arc<AppState>,
+    ) -> Result<Self, Infallible> {
         let user =
             parts.headers.get(ACTING_HEADER).map(|user| String::from_utf8_lossy(user.as_bytes()));
         let actor = user.map_or(Actor::Operator, |user| Actor::User(user.into_owned()));
-        Ok(Self { state: Arc::clone(&control.state), actor })
+        Ok(Self { state: Arc::clone(state), actor })
     }
 }
 

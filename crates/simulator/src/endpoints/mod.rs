@@ -91,13 +91,8 @@ async fn handle(State(endpoint): State<Endpoint>, request: Request) -> Response 
     if head.uri.path() == HEALTH {
         return response::json(StatusCode::OK, &json!({ "status": "ok" }));
     }
-    let mut entry = state.journal.entry(RequestRecord::new(
-        state.clock.unix_now(),
-        endpoint.region,
-        head.method.as_str(),
-        head.uri.path(),
-        &head.headers,
-    ));
+    let record = RequestRecord::new(state.clock.unix_now(), endpoint.region, &head);
+    let mut entry = state.journal.entry(record);
     let response = match dispatch(&endpoint, &head, &mut body, &mut entry.record).await {
         Ok(response) => response,
         Err(refusal) => {

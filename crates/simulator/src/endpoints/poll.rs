@@ -78,15 +78,9 @@ fn respond(
                 FalseStatus::Stale => in_progress.first().map_or(UNKNOWN_STATUS, String::as_str),
             });
             let status = false_status.unwrap_or(task.status(now, in_progress));
-            let status = status.to_owned();
-            task.timeline.record(now, HappeningKind::Polled, &status);
-            debug!(
-                task = task.id,
-                operation = task.operation,
-                status,
-                attempt = task.polls,
-                "polled"
-            );
+            task.timeline.record(now, HappeningKind::Polled, status);
+            let Task { operation, polls, .. } = &*task;
+            debug!(task = id, operation, status, attempt = polls, "polled");
             match false_status {
                 Some(status) => json!({ "id": id, "status": status }),
                 None => {

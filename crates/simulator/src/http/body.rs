@@ -34,14 +34,8 @@ pub(super) struct ClientTimeout(pub(super) Duration);
 /// The body of a response. It tells its connection whether the client is waiting for the service,
 /// or the service for the client.
 pub(super) struct TrackedBody {
-    body: Body,
-    exchange: Exchange,
-}
-
-impl TrackedBody {
-    pub(super) fn new(body: Body, exchange: Exchange) -> Self {
-        Self { body, exchange }
-    }
+    pub(super) body: Body,
+    pub(super) exchange: Exchange,
 }
 
 impl http_body::Body for TrackedBody {

@@ -128,7 +128,7 @@ async fn respond(
         exchange.close_when_idle(*idle);
     }
     exchange.set_working(false);
-    Ok(response.map(|body| TrackedBody::new(body, exchange)))
+    Ok(response.map(|body| TrackedBody { body, exchange }))
 }
 
 /// Runs a connection until it ends, or until its client has taken too long. hyper itself limits
@@ -210,20 +210,19 @@ fn tcp(socket: &Socket) -> &TcpStream {
 }
 
 /// A socket that is lent to hyper. When hyper drops it, the socket goes back to its owner.
-struct LentSocket {
-    /// `None` only while `self` is being dropped.
-    socket: Option<Socket>,
-    end: Option<oneshot::Sender<Socket>>,
-}
+///
+/// `None` only while it is being dropped.
+struct LentSocket(Option<(Socket, oneshot::Sender<Socket>)>);
 
 impl LentSocket {
     fn new(socket: Socket) -> (Self, oneshot::Receiver<Socket>) {
         let (end, returned) = oneshot::channel();
-        (Self { socket: Some(socket), end: Some(end) }, returned)
+        (Self(Some((socket, end))), returned)
     }
 
     fn socket(&mut self) -> io::Result<Pin<&mut Socket>> {
-        self.socket.as_mut().map(Pin::new).ok_or_else(|| ErrorKind::NotConnected.into())
+        let lent = self.0.as_mut().map(|(socket, _)| Pin::new(socket));
+        lent.ok_or_else(|| ErrorKind::NotConnected.into())
     }
 }
 
@@ -258,7 +257,7 @@ impl AsyncWrite for LentSocket {
 
 impl Drop for LentSocket {
     fn drop(&mut self) {
-        if let (Some(socket), Some(end)) = (self.socket.take(), self.end.take()) {
+        if let Some((socket, end)) = self.0.take() {
             // If the owner no longer waits for the socket, this closes the connection.
             let _ = end.send(socket);
         }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use axum::{
     body::Body,
-    http::{HeaderMap, StatusCode},
+    http::{StatusCode, request::Parts},
     response::Response,
 };
 use http_body::Body as _;
@@ -186,29 +186,26 @@ pub struct RequestViolation {
 }
 
 impl RequestRecord {
-    pub(crate) fn new(
-        unix: Duration,
-        region: Region,
-        method: &str,
-        path: &str,
-        headers: &HeaderMap,
-    ) -> Self {
+    pub(crate) fn new(unix: Duration, region: Region, head: &Parts) -> Self {
         Self {
             time: unix.as_secs_f64(),
             region,
-            method: printable(method),
-            path: printable(path),
-            key: accounts::masked_key(headers),
+            method: printable(head.method.as_str()),
+            path: printable(head.uri.path()),
+            key: accounts::masked_key(&head.headers),
             ..Self::default()
         }
     }
 
     /// Creates the record of a request that is not valid HTTP.
     pub(crate) fn unreadable(unix: Duration, region: Region, status: StatusCode) -> Self {
-        let mut record = Self::new(unix, region, "", "", &HeaderMap::new());
-        record.status = Some(status.as_u16());
-        record.detail = Some("The request is not valid HTTP".to_owned());
-        record
+        Self {
+            time: unix.as_secs_f64(),
+            region,
+            status: Some(status.as_u16()),
+            detail: Some("The request is not valid HTTP".to_owned()),
+            ..Self::default()
+        }
     }
 
     /// The body of a submission, if it was kept: see the field `request` of `/api/requests`.
