@@ -32,9 +32,9 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 pub struct Simulator {
     state: Arc<AppState>,
     stop: watch::Sender<bool>,
+    /// The tasks that serve the sockets, and the one that sends webhooks.
     servers: Vec<JoinHandle<()>>,
     control_url: String,
-    webhooks: JoinHandle<()>,
 }
 
 impl Simulator {
@@ -46,9 +46,8 @@ impl Simulator {
     /// [`allow_remote`](Config::allow_remote) is not set, or the simulator could not listen on an
     /// address.
     pub async fn start(config: Config) -> Result<Self, StartError> {
-        config.check()?;
         let contract = Contract::built_in()?;
-        config.check_operations(&contract)?;
+        config.check(&contract)?;
         let global = Listeners::open(config.listen).await?;
         let regional = Listeners::open(config.regional_listen).await?;
         let control = Listeners::open(config.control_listen).await?;
@@ -81,10 +80,10 @@ impl Simulator {
             sockets.map(move |socket| (socket, service.clone()))
         });
         let servers = servers
-            .map(|(socket, service)| tokio::spawn(http::serve(socket, service, stop.subscribe())))
-            .collect();
+            .map(|(socket, service)| tokio::spawn(http::serve(socket, service, stop.subscribe())));
         let webhooks = tokio::spawn(webhooks::run(Arc::clone(&state.webhooks), stop.subscribe()));
-        Ok(Self { state, stop, servers, webhooks, control_url })
+        let servers = servers.chain([webhooks]).collect();
+        Ok(Self { state, stop, servers, control_url })
     }
 
     /// The base URL, without a trailing slash: `http://127.0.0.1:PORT`, or `https://` with
@@ -255,7 +254,7 @@ impl Simulator {
     /// progress. Pending webhooks are not sent.
     pub async fn shutdown(mut self) {
         self.stop.send_replace(true);
-        for server in self.servers.iter_mut().chain([&mut self.webhooks]) {
+        for server in &mut self.servers {
             if tokio::time::timeout(SHUTDOWN_TIMEOUT, &mut *server).await.is_err() {
                 server.abort();
             }

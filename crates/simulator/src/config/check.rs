@@ -40,8 +40,8 @@ fn is_model_prefix(prefix: &str) -> bool {
 }
 
 impl Config {
-    /// Fails if a setting is invalid.
-    pub(crate) fn check(&self) -> Result<(), StartError> {
+    /// Fails if a setting is invalid, or names an operation that does not exist.
+    pub(crate) fn check(&self, contract: &Contract) -> Result<(), StartError> {
         for address in [self.listen, self.regional_listen].into_iter().flatten() {
             if !self.allow_remote && !address.ip().is_loopback() {
                 return Err(StartError::NotLoopback { address });
@@ -123,14 +123,13 @@ impl Config {
             ("webhooks.timeout", !self.webhooks.timeout.is_zero(), NOT_ZERO),
             ("webhooks.max_kept", self.webhooks.max_kept > 0, "must be at least 1"),
         ];
-        match checks.into_iter().find(|(_, is_valid, _)| !is_valid) {
-            Some((setting, _, problem)) => Err(StartError::setting(setting, problem)),
-            None => Ok(()),
+        if let Some((setting, _, problem)) = checks.into_iter().find(|(_, is_valid, _)| !is_valid) {
+            return Err(StartError::setting(setting, problem));
         }
+        self.check_operations(contract)
     }
 
-    /// Fails if a setting names an operation that does not exist.
-    pub(crate) fn check_operations(&self, contract: &Contract) -> Result<(), StartError> {
+    fn check_operations(&self, contract: &Contract) -> Result<(), StartError> {
         let tables = [
             ("ready_after_of", self.ready_after_of.keys().collect::<Vec<_>>()),
             ("output_format_of", self.output_format_of.keys().collect()),

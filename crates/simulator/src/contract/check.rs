@@ -103,7 +103,7 @@ impl<'a> Check<'a> {
         }
         self.combined(schema, value, depth);
         if schema["enum"].is_array() && !list(schema, "enum").any(|option| equal(option, value)) {
-            let msg = format!("Input should be {}", alternatives(&schema["enum"]));
+            let msg = format!("Input should be {}", alternatives(schema));
             self.report(("enum", msg));
         }
         // OpenAPI 3.0.3: `nullable` adds null to the type in the same schema, and has no effect
@@ -343,16 +343,12 @@ fn wrong_type(expected: &str, value: &Value, is_whole: bool) -> Wording {
 }
 
 /// `'a', 'b' or 'c'`
-fn alternatives(options: &Value) -> String {
-    let quoted: Vec<_> = options
-        .as_array()
-        .into_iter()
-        .flatten()
-        .map(|option| match option {
-            Value::String(text) => format!("'{text}'"),
-            other => other.to_string(),
-        })
-        .collect();
+fn alternatives(schema: &Value) -> String {
+    let quoted = list(schema, "enum").map(|option| match option {
+        Value::String(text) => format!("'{text}'"),
+        other => other.to_string(),
+    });
+    let quoted: Vec<_> = quoted.collect();
     match quoted.split_last() {
         Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
         _ => quoted.concat(),

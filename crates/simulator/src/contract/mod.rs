@@ -198,10 +198,7 @@ impl Action {
         if method == Method::POST {
             return Ok(Self::Submit(Arc::new(Submission::read(document, operation)?)));
         }
-        let has_id = operation["parameters"]
-            .as_array()
-            .into_iter()
-            .flatten()
+        let has_id = check::list(operation, "parameters")
             .map(|parameter| check::resolve(document, parameter))
             .any(|parameter| parameter["in"] == "query" && parameter["name"] == "id");
         if method == Method::GET && has_id {
@@ -214,8 +211,7 @@ impl Action {
 
 /// The schema of a path parameter.
 fn parameter(document: &Arc<Value>, operation: &Value, name: &str) -> Result<Schema, String> {
-    let mut parameters = operation["parameters"].as_array().into_iter().flatten();
-    let parameter = parameters
+    let parameter = check::list(operation, "parameters")
         .find(|parameter| parameter["in"] == "path" && parameter["name"] == name)
         .ok_or_else(|| format!("the path parameter `{name}` is not defined"))?;
     Schema::new(document, &parameter["schema"])

@@ -7,7 +7,10 @@ use imagekiln_painter::paint::OperationKind;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{check::resolve, schema::Schema};
+use super::{
+    check::{list, resolve},
+    schema::Schema,
+};
 
 /// What a strict request needs, although the schema does not require it.
 #[derive(Deserialize)]
@@ -126,7 +129,7 @@ impl Fields {
             self.0.insert(name.clone(), Field::of(document, property, depth));
         }
         if depth > 0 {
-            for part in schema["allOf"].as_array().into_iter().flatten() {
+            for part in list(schema, "allOf") {
                 self.gather(document, part, depth - 1);
             }
         }

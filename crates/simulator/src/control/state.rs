@@ -111,8 +111,7 @@ pub(super) async fn restore(State(state): Shared, request: Request) -> ControlRe
         Ok(_) => Ok(Snapshot::from_json(&body)?),
         Err(error) => Err(Problem::malformed(format!("Could not parse the body: {error}"))),
     };
-    let read = state.readers.run(JobSize::Large, job).await;
-    let snapshot = read.map_err(|_| Problem::internal())??;
+    let snapshot = state.readers.run(JobSize::Large, job).await??;
     snapshot::restore(&state, &snapshot).await?;
     response::json(&json!({ "restored": true }))
 }

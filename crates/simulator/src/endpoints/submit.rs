@@ -45,7 +45,6 @@ use crate::{
         validation::{self, Checked, check_limits},
     },
     runtime::workers::JobSize,
-    state::AppState,
     tasks::logged_request::LoggedRequest,
     values::texts,
 };
@@ -129,7 +128,7 @@ async fn examine(
     }
     let read = async |fetched: Fetched| {
         let (call, body) = (Arc::clone(call), Arc::clone(body));
-        run(state, size, move || Examined::of(&call, &body, &fetched)).await
+        state.readers.run(size, move || Examined::of(&call, &body, &fetched)).await
     };
     let examined = match (read(Fetched::new()).await?, &state.fetcher) {
         (Ok(examined), _) => examined,
@@ -145,7 +144,7 @@ async fn examine(
     let mut damaged = Vec::new();
     for (loc, image) in examined.images {
         let size = JobSize::of_pixels(image.pixels());
-        if let Err(problem) = run(state, size, move || image.check()).await? {
+        if let Err(problem) = state.readers.run(size, move || image.check()).await? {
             damaged.push(Violation::value(loc, problem));
         }
     }
@@ -154,14 +153,6 @@ async fn examine(
     }
     record.ignored_fields.clone_from(&valid.ignored);
     Ok(valid)
-}
-
-async fn run<T: Send + 'static>(
-    state: &AppState,
-    size: JobSize,
-    job: impl FnOnce() -> T + Send + 'static,
-) -> Handled<T> {
-    state.readers.run(size, job).await.map_err(|_| Problem::internal())
 }
 
 impl Examined {

@@ -15,6 +15,8 @@ use axum::{
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::runtime::workers::Panicked;
+
 /// Creates a JSON response.
 pub(crate) fn json(status: StatusCode, value: &impl Serialize) -> Response {
     let (status, bytes) = match serde_json::to_vec(value) {
@@ -115,6 +117,12 @@ impl Problem {
     /// 500: an internal error of the simulator.
     pub(crate) fn internal() -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "The simulator failed")
+    }
+}
+
+impl From<Panicked> for Problem {
+    fn from(_: Panicked) -> Self {
+        Self::internal()
     }
 }
 

@@ -15,7 +15,7 @@ use crate::{
     contract::{self, Fields, Submission, Validated, Violation},
     faults::RequestedFaults,
     tasks::{
-        logged_request::{LoggedRequest, redact},
+        logged_request::{LoggedRequest, REDACTED, redact},
         outcome::{Directives, Outcome},
     },
     values::{names, secret::Secret, texts},
@@ -51,7 +51,7 @@ impl ValidRequest {
         redact(secret_fields, &mut body);
         redact(secret_fields, &mut unlisted);
         let text = |name: &str| body.get(name).and_then(Value::as_str).map(str::to_owned);
-        let texts = texts(&body, secret_fields, &inputs);
+        let texts = texts(&body, &inputs);
         // Search all fields, because operations without a prompt have no other place for the words.
         let mut directives = directives(&json!([texts, unlisted]));
         if directives.outcome == Outcome::Ready {
@@ -146,16 +146,12 @@ fn settings(fields: &Fields, body: &Value) -> Settings {
     }
 }
 
-/// The texts of the request, which are its body without images and secrets.
-fn texts(body: &Value, secret_fields: &BTreeSet<String>, inputs: &[Input]) -> Value {
+/// The texts of the request, which are its redacted body without images and secrets.
+fn texts(body: &Value, inputs: &[Input]) -> Value {
     let mut texts = body.clone();
-    for (name, value) in texts.as_object_mut().into_iter().flatten() {
-        if secret_fields.contains(name) {
-            *value = Value::Null;
-        }
-    }
     let summaries: BTreeSet<_> = inputs.iter().map(|input| input.image.summary()).collect();
-    texts::replace(&mut texts, &|text| summaries.contains(text).then_some(Value::Null));
+    let is_none = |text: &str| text == REDACTED || summaries.contains(text);
+    texts::replace(&mut texts, &|text| is_none(text).then_some(Value::Null));
     texts
 }
 
