@@ -58,8 +58,11 @@ pub(crate) fn of_request(
     check(config, size)
 }
 
-fn stepped(length: f64) -> u64 {
-    ((length / STEP).round() * STEP) as u64
+/// A size with this ratio of width to height, and about the area of another size.
+fn shaped(ratio: f64, (width, height): (u64, u64)) -> (u64, u64) {
+    let area = (width * height) as f64;
+    let stepped = |length: f64| ((length / STEP).round() * STEP) as u64;
+    (stepped((area * ratio).sqrt()), stepped((area / ratio).sqrt()))
 }
 
 /// Scales a size down to at most this many pixels, keeping its shape.
@@ -161,18 +164,15 @@ impl SizeQuery<'_> {
     /// if the operation has the field `aspect_ratio`, and `None` otherwise.
     fn aspect_ratio(&self) -> Option<(u64, u64)> {
         let ratio = self.ratio()?;
-        let area = (DEFAULT.0 * DEFAULT.1) as f64;
-        Some((stepped((area * ratio).sqrt()), stepped((area / ratio).sqrt())))
+        Some(shaped(ratio, DEFAULT))
     }
 
     /// The largest frame with the requested aspect ratio, such as 1920 x 1088 for 16:9. `None`
     /// without a ratio, unless the operation has the field.
     fn video(&self) -> Option<(u64, u64)> {
         let ratio = self.ratio()?;
-        let most = VIDEO.0 * VIDEO.1;
-        let (width, height) =
-            (stepped((most as f64 * ratio).sqrt()), stepped((most as f64 / ratio).sqrt()));
-        let over = if width * height > most { STEP as u64 } else { 0 };
+        let (width, height) = shaped(ratio, VIDEO);
+        let over = if width * height > VIDEO.0 * VIDEO.1 { STEP as u64 } else { 0 };
         Some(if width > height { (width - over, height) } else { (width, height - over) })
     }
 

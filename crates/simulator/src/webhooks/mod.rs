@@ -122,35 +122,18 @@ impl Webhooks {
     /// Queues a webhook until its task ends. If the receiver is not allowed, the delivery is only
     /// recorded as refused.
     pub(crate) fn enqueue(&self, webhook: &Webhook) {
-        let Webhook { task, url, secret, result, faults, .. } = webhook;
-        let secret = secret.as_ref().map(|secret| secret.expose().as_str());
-        let mut deliveries = Vec::new();
-        if faults.forged {
-            let other = hex(&self.chance.bytes("forged secret", 0));
-            let other = secret.map(|_| format!("forged-{other}"));
-            let forged = another(result);
-            deliveries.push(self.delivery(
-                webhook,
-                WebhookCause::Forgery,
-                other.as_deref(),
-                &forged,
-            ));
-        }
-        let mut delivery = self.delivery(webhook, WebhookCause::Final, secret, result);
-        if let Some(refusal) = delivery.shown.refusal {
-            info!(task, url = shown(url), refusal, "webhook refused");
-        }
-        if faults.out_of_order {
-            let due_at = &mut delivery.shown.due_at;
-            delivery.held_from = Some(*due_at);
-            *due_at = due_at.saturating_add(HELD_AT_MOST);
-        }
-        let mut duplicate = delivery.clone();
-        duplicate.shown.cause = WebhookCause::Duplicate;
-        deliveries.push(delivery);
-        deliveries.extend(faults.duplicate.then_some(duplicate));
+        let Webhook { task, url, faults, .. } = webhook;
+        let causes = [
+            faults.forged.then_some(WebhookCause::Forgery),
+            Some(WebhookCause::Final),
+            faults.duplicate.then_some(WebhookCause::Duplicate),
+        ];
         self.change(|log| {
-            for delivery in deliveries {
+            for cause in causes.into_iter().flatten() {
+                let delivery = self.delivery(webhook, cause);
+                if let (Some(refusal), WebhookCause::Final) = (delivery.shown.refusal, cause) {
+                    info!(task, url = shown(url), refusal, "webhook refused");
+                }
                 if log.insert(&self.settings, delivery).is_none() {
                     warn!(task, "webhook not sent: the log is full of pending deliveries");
                 }
@@ -161,30 +144,31 @@ impl Webhooks {
     /// Moves the webhooks of a task to an earlier time, because the task ends at `final_at` instead
     /// of later, with this result.
     pub(crate) fn bring_forward(&self, task: &str, final_at: Duration, result: &Value) {
-        let body = |cause| match cause {
-            WebhookCause::Forgery => another(result).to_string(),
-            _ => result.to_string(),
-        };
-        self.change(|log| log.bring_forward(task, final_at, body));
+        self.change(|log| log.bring_forward(task, final_at, |cause| body(cause, result)));
     }
 
-    fn delivery(
-        &self,
-        webhook: &Webhook,
-        cause: WebhookCause,
-        secret: Option<&str>,
-        result: &Value,
-    ) -> Delivery {
-        let parsed = Url::parse(&webhook.url).map_err(|_| "could not parse the URL");
+    fn delivery(&self, webhook: &Webhook, cause: WebhookCause) -> Delivery {
+        let Webhook { task, url, secret, final_at, result, faults } = webhook;
+        let is_forged = cause == WebhookCause::Forgery;
+        let secret = secret.as_ref().map(|secret| {
+            if is_forged {
+                format!("forged-{}", hex(&self.chance.bytes("forged secret", 0)))
+            } else {
+                secret.expose().clone()
+            }
+        });
+        let parsed = Url::parse(url).map_err(|_| "could not parse the URL");
         let target = parsed.and_then(|url| self.client.target(url));
-        let receiver =
-            target.and_then(|target| Ok((target, SigningKey::new(self.settings.scheme, secret)?)));
-        let drawn = self.chance.bytes(&format!("webhook id of {}", webhook.task), 0);
+        let key = || SigningKey::new(self.settings.scheme, secret.as_deref());
+        let receiver = target.and_then(|target| Ok((target, key()?)));
+        let drawn = self.chance.bytes(&format!("webhook id of {task}"), 0);
+        let due_at = final_at.saturating_add(faults.late);
+        let held_from = (faults.out_of_order && !is_forged).then_some(due_at);
         Delivery {
             shown: WebhookDelivery {
                 id: 0,
-                task: webhook.task.clone(),
-                url: shown(&webhook.url),
+                task: task.clone(),
+                url: shown(url),
                 webhook_id: format!("msg_{}", hex(&drawn)),
                 cause,
                 state: match receiver {
@@ -192,14 +176,14 @@ impl Webhooks {
                     Err(_) => WebhookState::Refused,
                 },
                 refusal: receiver.as_ref().err().copied(),
-                due_at: webhook.final_at.saturating_add(webhook.faults.late),
-                body: result.to_string().into(),
+                due_at: held_from.map_or(due_at, |due_at| due_at.saturating_add(HELD_AT_MOST)),
+                body: body(cause, result).into(),
                 headers: Vec::new(),
                 attempts: Vec::new(),
             },
             receiver: receiver.ok(),
-            final_at: webhook.final_at,
-            held_from: None,
+            final_at: *final_at,
+            held_from,
         }
     }
 
@@ -208,7 +192,7 @@ impl Webhooks {
     /// room for another one.
     pub(crate) fn redeliver(&self, number: u64) -> Option<u64> {
         self.change(|log| {
-            let mut again = log.get(number)?.clone();
+            let mut again = log.get_mut(number)?.clone();
             again.held_from = None;
             again.shown = WebhookDelivery {
                 cause: match again.shown.cause {
@@ -281,14 +265,8 @@ impl Webhooks {
     /// Records that an attempt begins, and returns what to send.
     fn begin(&self, number: u64) -> Option<(Target, Headers, Bytes)> {
         self.change(|log| {
-            let Delivery { shown, receiver, .. } = log.get(number)?;
-            let (target, key) = receiver.clone()?;
-            let body = Bytes::from(shown.body.expose().clone());
             let now = self.clock.now();
-            let timestamp = self.clock.unix_at(now).as_secs();
-            let headers = key.headers(&self.settings, &shown.webhook_id, timestamp, &body);
-            log.attempt(number, now, &headers);
-            Some((target, headers, body))
+            log.get_mut(number)?.attempt(&self.settings, now, self.clock.unix_at(now).as_secs())
         })
     }
 
@@ -323,13 +301,16 @@ impl Webhooks {
     }
 }
 
-/// Returns the result of the same task with another status, for a forged webhook.
-fn another(result: &Value) -> Value {
-    let id = &result["id"];
-    if result["status"] == "Ready" {
-        json!({ "id": id, "status": "Error" })
-    } else {
-        let sample = "https://forged.invalid/sample.png";
-        json!({ "id": id, "status": "Ready", "result": { "sample": sample } })
+/// The body of a webhook, which is the result of its task. A forged one claims another status.
+fn body(cause: WebhookCause, result: &Value) -> String {
+    let (id, sample) = (&result["id"], "https://forged.invalid/sample.png");
+    match cause {
+        WebhookCause::Forgery if result["status"] == "Ready" => {
+            json!({ "id": id, "status": "Error" }).to_string()
+        }
+        WebhookCause::Forgery => {
+            json!({ "id": id, "status": "Ready", "result": { "sample": sample } }).to_string()
+        }
+        _ => result.to_string(),
     }
 }
