@@ -75,12 +75,6 @@ pub struct LedgerEntry {
     pub task: Option<String>,
 }
 
-/// The project and the task for which credits are charged.
-pub(crate) struct Purpose {
-    pub(crate) project: Arc<str>,
-    pub(crate) task: String,
-}
-
 #[derive(Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Ledger {
@@ -96,14 +90,15 @@ struct Balance(#[serde(with = "integer")] i128);
 
 impl Ledger {
     /// Moves credits from one account to another. If the balance of `from` is too low, fails and
-    /// moves nothing. [`Account::Issued`] has no limit.
+    /// moves nothing. [`Account::Issued`] has no limit. `purpose` is the project and the task for
+    /// which credits are charged.
     pub(crate) fn transfer(
         &mut self,
         unix: Duration,
         from: Account,
         to: Account,
         amount: Credits,
-        purpose: Option<Purpose>,
+        purpose: Option<(Arc<str>, String)>,
     ) -> Result<(), Problem> {
         let hundredths = i128::from(amount.hundredths());
         if from != Account::Issued && self.hundredths(&from) < hundredths {
@@ -112,7 +107,7 @@ impl Ledger {
         }
         self.balances.entry(from.clone()).or_default().0 -= hundredths;
         self.balances.entry(to.clone()).or_default().0 += hundredths;
-        let (project, task) = purpose.map(|purpose| (purpose.project, purpose.task)).unzip();
+        let (project, task) = purpose.unzip();
         self.entries.write(MAX_KEPT, |number| LedgerEntry {
             number,
             unix_seconds: unix.as_secs(),

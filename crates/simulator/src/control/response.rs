@@ -6,10 +6,10 @@ use std::{convert::Infallible, sync::Arc};
 use axum::{
     extract::{FromRequest, FromRequestParts, Path, Query, Request},
     http::{StatusCode, request::Parts},
-    response::Response,
 };
 use serde::{Serialize, de::DeserializeOwned};
 
+pub(super) use crate::http::response::{Handled as ControlResult, Problem};
 use crate::{
     billing::accounts::{Actor, Editor},
     http::{
@@ -22,16 +22,12 @@ use crate::{
 /// The maximum size of a request body in bytes.
 const MAX_BODY_BYTES: usize = 1 << 20;
 
-pub(super) use crate::http::response::Problem;
-
-pub(super) type ControlResult = Result<Response, Problem>;
-
 pub(super) fn json(value: &impl Serialize) -> ControlResult {
     Ok(response::json(StatusCode::OK, value))
 }
 
 /// Reads a request body of at most `limit` bytes.
-pub(super) async fn body(request: Request, limit: usize) -> Result<ReadBody, Problem> {
+pub(super) async fn body(request: Request, limit: usize) -> ControlResult<ReadBody> {
     let (head, mut body) = request.into_parts();
     body::read(&head, &mut body, limit, None).await
 }
@@ -106,8 +102,8 @@ impl Caller {
     /// Makes a change to the accounts.
     pub(super) fn change<T>(
         &self,
-        change: impl FnOnce(Editor<'_>) -> Result<T, Problem>,
-    ) -> Result<T, Problem> {
+        change: impl FnOnce(Editor<'_>) -> ControlResult<T>,
+    ) -> ControlResult<T> {
         change(self.state.editor(&mut self.state.records(), self.actor.clone()))
     }
 
@@ -115,7 +111,7 @@ impl Caller {
     pub(super) fn change_organization<T>(
         &self,
         id: &str,
-        change: impl FnOnce(Editor<'_>) -> Result<T, Problem>,
+        change: impl FnOnce(Editor<'_>) -> ControlResult<T>,
     ) -> ControlResult {
         self.change(change)?;
         self.organization(id)

@@ -146,11 +146,11 @@ impl FaultSpec {
     /// Whether the fault applies at this time of the simulator's clock. `draw` returns a random
     /// number from 0 to 1.
     pub(super) fn is_due(&self, now: Duration, draw: impl FnOnce() -> f64) -> bool {
-        match self.often {
-            _ if !self.effect.is_possible_at(now) => false,
-            Often::Times(times) => self.applied < times,
-            Often::Always => true,
-            Often::Chance(chance) => draw() < chance,
+        match (self.often, &self.effect) {
+            (_, Effect::Outage(period)) if !period.contains(&now) => false,
+            (Often::Times(times), _) => self.applied < times,
+            (Often::Always, _) => true,
+            (Often::Chance(chance), _) => draw() < chance,
         }
     }
 
@@ -176,7 +176,7 @@ fn places(
     source: FaultSource,
 ) -> Result<&'static [FaultPlace], &'static str> {
     let possible = match effect {
-        Effect::AfterAcceptance(_) => FaultPlace::Submission.alone(),
+        Effect::AfterAcceptance(_) => &[FaultPlace::Submission],
         _ => known.places,
     };
     let wanted = match (named, source) {
@@ -186,8 +186,8 @@ fn places(
         (None, FaultSource::Request(here)) => Some(here),
         (Some(place), _) => Some(place),
     };
-    let allowed = wanted.filter(|place| possible.contains(place));
-    allowed.map(FaultPlace::alone).ok_or("this fault does not apply there")
+    let alone = possible.chunks(1).find(|alone| alone.first() == wanted.as_ref());
+    alone.ok_or("this fault does not apply there")
 }
 
 /// The header that requests faults.

@@ -9,7 +9,6 @@ use serde::{
     de::{IntoDeserializer, value},
 };
 
-use self::FaultPlace::{Delivery, Poll, Submission, Webhook};
 use crate::{http::Cut, webhooks::WebhookFaults};
 
 /// Where a fault applies.
@@ -31,16 +30,6 @@ impl FaultPlace {
     /// The place with this name.
     pub(super) fn named(name: &str) -> Option<Self> {
         Self::deserialize(IntoDeserializer::<value::Error>::into_deserializer(name)).ok()
-    }
-
-    /// A slice with only this place.
-    pub(super) fn alone(self) -> &'static [Self] {
-        match self {
-            Submission => &[Submission],
-            Poll => &[Poll],
-            Delivery => &[Delivery],
-            Webhook => &[Webhook],
-        }
     }
 }
 
@@ -277,14 +266,6 @@ pub(super) enum FalseFile {
 }
 
 impl Effect {
-    /// Whether the fault can apply at this time of the simulator's clock.
-    pub(super) fn is_possible_at(&self, now: Duration) -> bool {
-        match self {
-            Self::Outage(period) => period.contains(&now),
-            _ => true,
-        }
-    }
-
     /// Whether the fault determines the response, which only one fault of a request can do.
     pub(super) fn is_exclusive(&self) -> bool {
         !matches!(

@@ -84,7 +84,13 @@ impl Material {
         inputs: &[Input],
         size: (u32, u32),
     ) -> Validated<(VideoSpec, Vec<Option<f32>>)> {
-        let spec = spec(body, size, self.duration)?;
+        VideoSpec::check_size(size).map_err(|problem| vec![Violation::value(["body"], problem)])?;
+        let field =
+            |name| contract::integer_field(body, name).and_then(|number| number.try_into().ok());
+        let spec = VideoSpec {
+            duration: field("duration").unwrap_or(self.duration),
+            fps: field("fps").unwrap_or(video::DEFAULT_RATE),
+        };
         let times = match (self.clip, body[KEYFRAMES].as_array()) {
             (Some(clip), _) => clip.into_iter().map(Some).collect(),
             (None, None) => unlisted(body, inputs, spec.duration)?,
@@ -92,17 +98,6 @@ impl Material {
         };
         Ok((spec, times))
     }
-}
-
-/// The settings of a video, from a body whose fields are valid.
-fn spec(body: &Value, size: (u32, u32), duration: u32) -> Validated<VideoSpec> {
-    VideoSpec::check_size(size).map_err(|problem| vec![Violation::value(["body"], problem)])?;
-    let field =
-        |name| contract::integer_field(body, name).and_then(|number| number.try_into().ok());
-    Ok(VideoSpec {
-        duration: field("duration").unwrap_or(duration),
-        fps: field("fps").unwrap_or(video::DEFAULT_RATE),
-    })
 }
 
 /// Returns the times of images that are not in the list of keyframes. They are distributed evenly.

@@ -392,9 +392,6 @@ impl Tasks {
 
 /// Whether a text has the form of a UUID in lower case, like all task ids.
 fn is_task_id(text: &str) -> bool {
-    let fits = |(at, byte): (usize, u8)| match at {
-        8 | 13 | 18 | 23 => byte == b'-',
-        _ => matches!(byte, b'0'..=b'9' | b'a'..=b'f'),
-    };
-    text.len() == 36 && text.bytes().enumerate().all(fits)
+    let is_digit = |c: char| matches!(c, '0'..='9' | 'a'..='f' | '-');
+    text.split('-').map(str::len).eq([8, 4, 4, 4, 12]) && text.chars().all(is_digit)
 }

@@ -31,7 +31,7 @@ pub use self::view::{AuditEntry, KeyView, OrganizationView, ProjectView};
 use crate::{
     billing::{
         credits::Credits,
-        ledger::{Account, Ledger, Purpose},
+        ledger::{Account, Ledger},
     },
     contract::key_header,
     http::response::Problem,
@@ -139,7 +139,7 @@ impl Accounts {
         task: &str,
     ) -> Result<(), Problem> {
         let account = Account::Organization(Arc::clone(&project.organization));
-        let purpose = Purpose { project: Arc::clone(&project.project), task: task.to_owned() };
+        let purpose = (Arc::clone(&project.project), task.to_owned());
         self.ledger.transfer(unix, account, Account::Charged, cost, Some(purpose))?;
         if let Some(record) = self.project_mut(project) {
             record.spending.add(cost, unix);
