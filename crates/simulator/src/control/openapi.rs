@@ -90,7 +90,8 @@ fn simplify(value: &mut Value) {
     }
 }
 
-/// Replaces a reference to one of the `shared` responses, which some client generators don't follow.
+/// Replaces a reference to one of the `shared` responses, because some client generators don't
+/// follow such references.
 fn inline(value: &mut Value, shared: &Value) {
     let reference = value.get("$ref").and_then(Value::as_str);
     let name = reference.and_then(|reference| reference.strip_prefix(RESPONSES));
