@@ -410,12 +410,3 @@ impl Violation {
         Self::new(loc, "value_error", format!("Value error, {}", reason.as_ref()))
     }
 }
-
-/// The JSON pointer of a place in a body.
-pub(super) fn pointer(loc: &[Step]) -> String {
-    let steps = loc.iter().skip(1).map(|step| match step {
-        Step::Name(name) => format!("/{}", name.replace('~', "~0").replace('/', "~1")),
-        Step::Index(index) => format!("/{index}"),
-    });
-    steps.collect()
-}
