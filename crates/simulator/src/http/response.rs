@@ -59,7 +59,8 @@ pub(crate) fn detail(status: StatusCode, detail: impl Serialize) -> Response {
 #[derive(Debug)]
 pub(crate) struct Problem {
     pub(crate) status: StatusCode,
-    detail: Value,
+    /// A text or a list. In a box, because an error should be small.
+    detail: Box<Value>,
     header: Option<(HeaderName, HeaderValue)>,
 }
 
@@ -68,7 +69,7 @@ pub(crate) type Handled<T = Response> = Result<T, Problem>;
 
 impl Problem {
     pub(crate) fn new(status: StatusCode, detail: impl Serialize) -> Self {
-        Self { status, detail: json!(detail), header: None }
+        Self { status, detail: Box::new(json!(detail)), header: None }
     }
 
     /// 400: the request cannot be parsed.
