@@ -11,11 +11,11 @@ use crate::{
     config::{Config, TlsFiles},
     contract::{Contract, Region},
     control,
-    endpoints::{Endpoint, router},
+    endpoints::{self, Endpoint},
     error::StartError,
     expectation::Expectation,
     faults::Faults,
-    http::{self, Listeners, Service, cors, tls},
+    http::{self, Listeners, Service, tls},
     journal::RequestRecord,
     runtime::clock::Clock,
     snapshot::{self, RestoreError, Snapshot},
@@ -32,9 +32,9 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 pub struct Simulator {
     state: Arc<AppState>,
     stop: watch::Sender<bool>,
+    /// The tasks that serve the sockets, and the one that sends webhooks.
     servers: Vec<JoinHandle<()>>,
     control_url: String,
-    webhooks: JoinHandle<()>,
 }
 
 impl Simulator {
@@ -46,9 +46,8 @@ impl Simulator {
     /// [`allow_remote`](Config::allow_remote) is not set, or the simulator could not listen on an
     /// address.
     pub async fn start(config: Config) -> Result<Self, StartError> {
-        config.check()?;
         let contract = Contract::built_in()?;
-        config.check_operations(&contract)?;
+        config.check(&contract)?;
         let global = Listeners::open(config.listen).await?;
         let regional = Listeners::open(config.regional_listen).await?;
         let control = Listeners::open(config.control_listen).await?;
@@ -61,11 +60,12 @@ impl Simulator {
         info!(base = bases[0], regional_base = bases[1], control = control_url, "listening");
         let own_ports = [&global, &regional, &control].map(|listeners| listeners.address.port());
         let own_ports = own_ports.into();
-        let state = Arc::new(AppState::new(config, contract, bases, own_ports)?);
         let stop = watch::Sender::new(false);
+        let state = AppState::new(config, contract, bases, own_ports, stop.subscribe())?;
+        let state = Arc::new(state);
         let service = |region| service(&state, region, tls.clone());
         let control_service = Service {
-            router: control::router(Arc::clone(&state), control.address, stop.subscribe()),
+            router: control::router(Arc::clone(&state), control.address),
             tls: None,
             client_timeout: state.config.client_timeout,
             on_protocol_error: Arc::new(|_| {}),
@@ -80,10 +80,10 @@ impl Simulator {
             sockets.map(move |socket| (socket, service.clone()))
         });
         let servers = servers
-            .map(|(socket, service)| tokio::spawn(http::serve(socket, service, stop.subscribe())))
-            .collect();
+            .map(|(socket, service)| tokio::spawn(http::serve(socket, service, stop.subscribe())));
         let webhooks = tokio::spawn(webhooks::run(Arc::clone(&state.webhooks), stop.subscribe()));
-        Ok(Self { state, stop, servers, webhooks, control_url })
+        let servers = servers.chain([webhooks]).collect();
+        Ok(Self { state, stop, servers, control_url })
     }
 
     /// The base URL, without a trailing slash: `http://127.0.0.1:PORT`, or `https://` with
@@ -254,7 +254,7 @@ impl Simulator {
     /// progress. Pending webhooks are not sent.
     pub async fn shutdown(mut self) {
         self.stop.send_replace(true);
-        for server in self.servers.iter_mut().chain([&mut self.webhooks]) {
+        for server in &mut self.servers {
             if tokio::time::timeout(SHUTDOWN_TIMEOUT, &mut *server).await.is_err() {
                 server.abort();
             }
@@ -283,7 +283,7 @@ fn service(state: &Arc<AppState>, region: Region, tls: Option<TlsAcceptor>) -> S
     let endpoint = Endpoint { state: Arc::clone(state), region, is_forwarded: false };
     let journal_state = Arc::clone(state);
     Service {
-        router: cors::allow(&state.config.cors_origins, router::router(endpoint)),
+        router: http::allow_origins(&state.config.cors_origins, endpoints::router(endpoint)),
         tls,
         client_timeout: state.config.client_timeout,
         on_protocol_error: Arc::new(move |status| {

@@ -80,7 +80,7 @@ impl Snapshot {
     pub(crate) fn of(state: &AppState) -> Self {
         let mut current = state.records();
         let now = state.clock.unix_now();
-        current.tasks.settle(now, state.retention());
+        current.tasks.settle(now);
         let (mut records, faults) = (current.clone(), state.faults.snapshot());
         drop(current);
         records.tasks.drop_pictures();
@@ -151,7 +151,7 @@ pub(crate) async fn restore(
     state.readers.run(JobSize::Large, check).await.map_err(failed)??;
     for task in document.records.tasks.iter() {
         let checked = check_images(state, task).await.map_err(failed)?;
-        checked.map_err(|problem| RestoreError::new(place(task), problem))?;
+        checked.map_err(wrong(place(task)))?;
     }
     let (job_state, document) = (Arc::clone(state), Arc::clone(document));
     let replace = move || {
@@ -165,6 +165,11 @@ pub(crate) async fn restore(
 
 fn failed(_: Panicked) -> RestoreError {
     RestoreError::new(DOCUMENT, "the simulator failed while it read the document")
+}
+
+/// Makes an error from a problem at this place.
+fn wrong<P: Into<String>>(place: impl Into<String>) -> impl FnOnce(P) -> RestoreError {
+    |problem| RestoreError::new(place, problem)
 }
 
 fn place(task: &Task) -> String {
@@ -211,15 +216,13 @@ fn check(state: &AppState, document: &Document) -> Result<(), RestoreError> {
         return Err(RestoreError::new("records", "a counter is larger than 2^53"));
     }
     let checked = accounts.check(|pattern| state.contract.check_pattern(pattern));
-    checked.map_err(|problem| RestoreError::new("records.accounts", problem))?;
-    tasks.check(TAKEN_AT).map_err(|problem| RestoreError::new("records.tasks", problem))?;
-    let checked = lateness.check(tasks.ended().0);
-    checked.map_err(|problem| RestoreError::new("records.lateness", problem))?;
+    checked.map_err(wrong("records.accounts"))?;
+    tasks.check(TAKEN_AT).map_err(wrong("records.tasks"))?;
+    lateness.check(tasks.ended().0).map_err(wrong("records.lateness"))?;
     for task in tasks.iter() {
-        check_task(state, document, task)
-            .map_err(|problem| RestoreError::new(place(task), problem))?;
+        check_task(state, document, task).map_err(wrong(place(task)))?;
     }
-    document.faults.check().map_err(|problem| RestoreError::new("faults", problem))
+    document.faults.check().map_err(wrong("faults"))
 }
 
 fn check_task(state: &AppState, document: &Document, task: &Task) -> Checked {

@@ -5,13 +5,13 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, MutexGuard},
     time::Duration,
 };
 
 use axum::body::Bytes;
 use serde::{Deserialize, Serialize};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 
 use crate::{
     billing::accounts::{Accounts, Actor, Editor, OrganizationView, ProjectRef},
@@ -23,6 +23,7 @@ use crate::{
     journal::Journal,
     request::fetch::Fetcher,
     runtime::{
+        Lock,
         chance::Chance,
         clock::{Clock, Shift},
         workers::SingleFlight,
@@ -55,9 +56,11 @@ pub(crate) struct AppState {
     pub(crate) painters: Arc<SingleFlight<Option<Bytes>>>,
     /// The bytes that request bodies may take together.
     pub(crate) bodies: Arc<Semaphore>,
+    /// Becomes `true` when the simulator stops, which ends the event streams.
+    pub(crate) stopped: watch::Receiver<bool>,
     /// The base URLs: the global and the regional one.
     bases: [String; 2],
-    records: Mutex<Records>,
+    records: Lock<Records>,
 }
 
 /// What requests change.
@@ -79,7 +82,7 @@ impl Records {
     fn new(config: &Config, clock: &Clock) -> Result<Self, StartError> {
         let (organizations, unix) = (config.organizations.clone(), clock.unix_now());
         let accounts = Accounts::new(organizations, &config.api_keys, unix)?;
-        Ok(Self { accounts, ..Self::default() })
+        Ok(Self { accounts, tasks: Tasks::new(retention(config)), ..Self::default() })
     }
 
     /// Moves the times of tasks and of what they train.
@@ -95,6 +98,7 @@ impl AppState {
         contract: Arc<Contract>,
         bases: [String; 2],
         own_ports: Vec<u16>,
+        stopped: watch::Receiver<bool>,
     ) -> Result<Self, StartError> {
         let chance = Chance::new(config.seed.map_or(0, |seed| *seed.expose()));
         let clock = Clock::start(config.speed);
@@ -117,20 +121,13 @@ impl AppState {
             bodies: Arc::new(Semaphore::new(
                 config.max_body_bytes.saturating_mul(MAX_LARGE_BODIES).min(Semaphore::MAX_PERMITS),
             )),
-            records: Mutex::new(records),
+            records: Lock::new(records),
             config,
             contract,
             chance,
+            stopped,
             bases,
         })
-    }
-
-    /// The limits of what tasks may keep.
-    pub(crate) fn retention(&self) -> Retention {
-        Retention {
-            bytes: self.config.max_kept_bytes,
-            image_lifetime: self.config.delivery_lifetime,
-        }
     }
 
     pub(crate) fn base(&self, region: Region) -> &str {
@@ -143,7 +140,7 @@ impl AppState {
 
     /// Locks the records. The guard must not be held across an await.
     pub(crate) fn records(&self) -> MutexGuard<'_, Records> {
-        self.records.lock().unwrap_or_else(PoisonError::into_inner)
+        self.records.lock()
     }
 
     /// Returns to the state after the start, except for the time of the clock.
@@ -172,7 +169,7 @@ impl AppState {
         let mut records = self.records();
         let now = self.clock.change_speed(speed);
         fresh.move_times(Shift { from: made_at, to: now });
-        fresh.tasks.index(now, self.retention(), |region| self.base(region).to_owned());
+        fresh.tasks.index(now, retention(&self.config), |region| self.base(region).to_owned());
         fresh.resets = records.resets + 1;
         *records = fresh;
         self.webhooks.retain(|_| false);
@@ -199,7 +196,7 @@ impl AppState {
     pub(crate) fn organizations(&self, actor: &Actor) -> Vec<OrganizationView> {
         let mut records = self.records();
         let now = self.clock.unix_now();
-        records.tasks.settle(now, self.retention());
+        records.tasks.settle(now);
         records.accounts.organizations(actor, now, |project| records.tasks.active(project))
     }
 
@@ -210,7 +207,7 @@ impl AppState {
 
     pub(crate) fn counts(&self) -> Counts {
         let mut records = self.records();
-        records.tasks.settle(self.clock.unix_now(), self.retention());
+        records.tasks.settle(self.clock.unix_now());
         let (ready, failed) = records.tasks.ended();
         let accepted = records.tasks.accepted();
         Counts {
@@ -230,4 +227,9 @@ impl AppState {
         let records = self.records();
         records.lateness.summary(records.tasks.accepted())
     }
+}
+
+/// The limits of what tasks may keep.
+fn retention(config: &Config) -> Retention {
+    Retention { bytes: config.max_kept_bytes, image_lifetime: config.delivery_lifetime }
 }

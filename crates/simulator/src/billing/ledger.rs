@@ -6,7 +6,7 @@ use imagekiln_painter::paint::integer;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use super::credits::Credits;
-use crate::values::log::NumberedLog;
+use crate::{http::response::Problem, values::log::NumberedLog};
 
 /// The maximum number of entries to keep. Above it, the oldest are dropped, which does not change
 /// the balances.
@@ -75,16 +75,6 @@ pub struct LedgerEntry {
     pub task: Option<String>,
 }
 
-/// The balance of the account is too low.
-#[derive(Debug)]
-pub(crate) struct InsufficientBalance;
-
-/// The project and the task for which credits are charged.
-pub(crate) struct Purpose {
-    pub(crate) project: Arc<str>,
-    pub(crate) task: String,
-}
-
 #[derive(Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Ledger {
@@ -100,22 +90,24 @@ struct Balance(#[serde(with = "integer")] i128);
 
 impl Ledger {
     /// Moves credits from one account to another. If the balance of `from` is too low, fails and
-    /// moves nothing. [`Account::Issued`] has no limit.
+    /// moves nothing. [`Account::Issued`] has no limit. `purpose` is the project and the task for
+    /// which credits are charged.
     pub(crate) fn transfer(
         &mut self,
         unix: Duration,
         from: Account,
         to: Account,
         amount: Credits,
-        purpose: Option<Purpose>,
-    ) -> Result<(), InsufficientBalance> {
+        purpose: Option<(Arc<str>, String)>,
+    ) -> Result<(), Problem> {
         let hundredths = i128::from(amount.hundredths());
         if from != Account::Issued && self.hundredths(&from) < hundredths {
-            return Err(InsufficientBalance);
+            let detail = format!("the balance is less than {amount} credits");
+            return Err(Problem::conflict(detail));
         }
         self.balances.entry(from.clone()).or_default().0 -= hundredths;
         self.balances.entry(to.clone()).or_default().0 += hundredths;
-        let (project, task) = purpose.map(|purpose| (purpose.project, purpose.task)).unzip();
+        let (project, task) = purpose.unzip();
         self.entries.write(MAX_KEPT, |number| LedgerEntry {
             number,
             unix_seconds: unix.as_secs(),

@@ -103,7 +103,7 @@ impl<'a> Check<'a> {
         }
         self.combined(schema, value, depth);
         if schema["enum"].is_array() && !list(schema, "enum").any(|option| equal(option, value)) {
-            let msg = format!("Input should be {}", alternatives(&schema["enum"]));
+            let msg = format!("Input should be {}", alternatives(schema));
             self.report(("enum", msg));
         }
         // OpenAPI 3.0.3: `nullable` adds null to the type in the same schema, and has no effect
@@ -343,16 +343,12 @@ fn wrong_type(expected: &str, value: &Value, is_whole: bool) -> Wording {
 }
 
 /// `'a', 'b' or 'c'`
-fn alternatives(options: &Value) -> String {
-    let quoted: Vec<_> = options
-        .as_array()
-        .into_iter()
-        .flatten()
-        .map(|option| match option {
-            Value::String(text) => format!("'{text}'"),
-            other => other.to_string(),
-        })
-        .collect();
+fn alternatives(schema: &Value) -> String {
+    let quoted = list(schema, "enum").map(|option| match option {
+        Value::String(text) => format!("'{text}'"),
+        other => other.to_string(),
+    });
+    let quoted: Vec<_> = quoted.collect();
     match quoted.split_last() {
         Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
         _ => quoted.concat(),
@@ -379,6 +375,9 @@ pub(crate) enum Step {
     Index(usize),
 }
 
+/// A value, or what is wrong with the request.
+pub(crate) type Validated<T = ()> = Result<T, Vec<Violation>>;
+
 impl From<&str> for Step {
     fn from(name: &str) -> Self {
         Self::Name(name.to_owned())
@@ -404,16 +403,10 @@ impl Violation {
     }
 
     /// A violation by a value of the right type.
-    pub(crate) fn value(loc: Vec<Step>, reason: impl AsRef<str>) -> Self {
-        Self { loc, msg: format!("Value error, {}", reason.as_ref()), kind: "value_error" }
+    pub(crate) fn value(
+        loc: impl IntoIterator<Item = impl Into<Step>>,
+        reason: impl AsRef<str>,
+    ) -> Self {
+        Self::new(loc, "value_error", format!("Value error, {}", reason.as_ref()))
     }
-}
-
-/// The JSON pointer of a place in a body.
-pub(super) fn pointer(loc: &[Step]) -> String {
-    let steps = loc.iter().skip(1).map(|step| match step {
-        Step::Name(name) => format!("/{}", name.replace('~', "~0").replace('/', "~1")),
-        Step::Index(index) => format!("/{index}"),
-    });
-    steps.collect()
 }

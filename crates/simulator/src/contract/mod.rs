@@ -2,7 +2,6 @@
 //! pictures use its defaults, and requests the sizes of pictures.
 
 mod check;
-mod fields;
 mod paths;
 mod schema;
 mod submission;
@@ -17,13 +16,12 @@ use axum::http::Method;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub(crate) use self::check::{MAX_VIOLATIONS, Step, Violation};
+pub(crate) use self::check::{MAX_VIOLATIONS, Step, Validated, Violation};
 pub(crate) use self::check::{integer, integer_field, violations};
-pub(crate) use self::fields::{AspectRatio, Field, Fields};
 use self::paths::Template;
 pub(crate) use self::paths::{neutral_path, prefixed_path};
 pub use self::schema::Schema;
-pub(crate) use self::submission::{Need, Submission};
+pub(crate) use self::submission::{AspectRatio, Field, Fields, Need, Submission};
 
 use crate::{error::StartError, values::names};
 
@@ -65,10 +63,7 @@ pub enum Region {
 
 impl fmt::Display for Region {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Global => "global",
-            Self::Regional => "regional",
-        })
+        self.serialize(f)
     }
 }
 
@@ -203,10 +198,7 @@ impl Action {
         if method == Method::POST {
             return Ok(Self::Submit(Arc::new(Submission::read(document, operation)?)));
         }
-        let has_id = operation["parameters"]
-            .as_array()
-            .into_iter()
-            .flatten()
+        let has_id = check::list(operation, "parameters")
             .map(|parameter| check::resolve(document, parameter))
             .any(|parameter| parameter["in"] == "query" && parameter["name"] == "id");
         if method == Method::GET && has_id {
@@ -219,8 +211,7 @@ impl Action {
 
 /// The schema of a path parameter.
 fn parameter(document: &Arc<Value>, operation: &Value, name: &str) -> Result<Schema, String> {
-    let mut parameters = operation["parameters"].as_array().into_iter().flatten();
-    let parameter = parameters
+    let parameter = check::list(operation, "parameters")
         .find(|parameter| parameter["in"] == "path" && parameter["name"] == name)
         .ok_or_else(|| format!("the path parameter `{name}` is not defined"))?;
     Schema::new(document, &parameter["schema"])

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use regress::Regex;
 use serde_json::{Map, Value};
 
-use super::check::{Check, Violation, integer, list, pointer};
+use super::check::{Check, Step, Violation, integer, list};
 
 /// Keywords whose rules the simulator enforces.
 const CHECKED: &str = "\
@@ -98,4 +98,13 @@ fn check_named(schemas: &Map<String, Value>) -> Result<(), String> {
     schemas.iter().try_for_each(|(name, schema)| {
         check_supported(schema).map_err(|problem| format!("`{name}`: {problem}"))
     })
+}
+
+/// The JSON pointer of a place in a body.
+fn pointer(loc: &[Step]) -> String {
+    let steps = loc.iter().skip(1).map(|step| match step {
+        Step::Name(name) => format!("/{}", name.replace('~', "~0").replace('/', "~1")),
+        Step::Index(index) => format!("/{index}"),
+    });
+    steps.collect()
 }

@@ -1,12 +1,16 @@
-//! The rules of submissions: those of the operation, and those of the request body.
+//! The rules of submissions: those of the operation, those of the request body, and the properties
+//! of its fields that JSON Schema does not cover: images, masks, aspect ratios, secrets, defaults.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use imagekiln_painter::paint::OperationKind;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{check, fields::Fields, schema::Schema};
+use super::{
+    check::{list, resolve},
+    schema::Schema,
+};
 
 /// What a strict request needs, although the schema does not require it.
 #[derive(Deserialize)]
@@ -55,7 +59,7 @@ pub(crate) struct Submission {
 
 impl Submission {
     pub(super) fn read(document: &Arc<Value>, operation: &Value) -> Result<Self, String> {
-        let content = &check::resolve(document, &operation["requestBody"])["content"];
+        let content = &resolve(document, &operation["requestBody"])["content"];
         let body = content
             .get("application/json")
             .and_then(|media| media.get("schema"))
@@ -63,7 +67,7 @@ impl Submission {
         Ok(Self {
             schema: Schema::new(document, body)?,
             fields: Fields::of(document, body),
-            is_complete: check::resolve(document, body)["additionalProperties"] != true,
+            is_complete: resolve(document, body)["additionalProperties"] != true,
             rules: serde_path_to_error::deserialize(operation)
                 .map_err(|error| error.to_string())?,
         })
@@ -77,5 +81,134 @@ impl Submission {
             Need::Images { .. } => false,
         };
         self.fields.get("finetune_id").is_some() || self.rules.needs.iter().any(names_it)
+    }
+}
+
+/// The maximum nesting of fields.
+const MAX_DEPTH: u32 = 16;
+
+/// The fields of a request body, by name.
+#[derive(Default)]
+pub(crate) struct Fields(BTreeMap<String, Field>);
+
+#[derive(Default)]
+pub(crate) struct Field {
+    pub(crate) image: Option<ImageRule>,
+    pub(crate) aspect_ratio: Option<(AspectRatio, AspectRatio)>,
+    pub(crate) secret: bool,
+    /// The value that the service uses if the field is absent.
+    pub(crate) default: Option<Value>,
+    /// What each item of an array is.
+    pub(crate) items: Option<Box<Field>>,
+    /// The fields of an object.
+    pub(crate) fields: Option<Fields>,
+}
+
+/// The rules of an image field.
+pub(crate) struct ImageRule {
+    /// A URL is accepted too, not only base64.
+    pub(crate) takes_address: bool,
+    /// The field whose image this masks.
+    pub(crate) mask_of: Option<String>,
+    /// The mask and its image must have the same size.
+    pub(crate) same_size: bool,
+    pub(crate) max_megapixels: Option<f64>,
+}
+
+impl Fields {
+    /// The fields of an object schema, including those of its `allOf`.
+    pub(super) fn of(document: &Value, schema: &Value) -> Self {
+        let mut fields = Self::default();
+        fields.gather(document, schema, MAX_DEPTH);
+        fields
+    }
+
+    fn gather(&mut self, document: &Value, schema: &Value, depth: u32) {
+        let schema = resolve(document, schema);
+        for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+            self.0.insert(name.clone(), Field::of(document, property, depth));
+        }
+        if depth > 0 {
+            for part in list(schema, "allOf") {
+                self.gather(document, part, depth - 1);
+            }
+        }
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &Field)> {
+        self.0.iter().map(|(name, field)| (name.as_str(), field))
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&Field> {
+        self.0.get(name)
+    }
+
+    /// The value of a field, or its default. An explicit `null` counts as absent.
+    pub(crate) fn value<'a>(&'a self, body: &'a Value, name: &str) -> Option<&'a Value> {
+        let given = body.get(name).filter(|value| !value.is_null());
+        given.or_else(|| self.get(name).and_then(|field| field.default.as_ref()))
+    }
+}
+
+impl Field {
+    fn of(document: &Value, property: &Value, depth: u32) -> Self {
+        let target = target(document, property);
+        let is = |kind: &str| depth > 0 && target["type"] == kind;
+        let fields = is("object").then(|| {
+            let mut fields = Fields::default();
+            fields.gather(document, target, depth - 1);
+            fields
+        });
+        let items = is("array").then(|| Box::new(Self::of(document, &target["items"], depth - 1)));
+        let ratio =
+            |end: &str| property["x-aspect-ratio"].get(end)?.as_str().and_then(AspectRatio::parse);
+        Self {
+            image: property["x-image"].as_str().map(|encoding| ImageRule {
+                takes_address: encoding != "base64",
+                mask_of: property["x-mask-of"].as_str().map(str::to_owned),
+                same_size: property["x-same-size"] == true,
+                max_megapixels: property["x-max-megapixels"].as_f64(),
+            }),
+            aspect_ratio: ratio("min").zip(ratio("max")),
+            secret: property["x-secret"] == true,
+            default: property.get("default").cloned(),
+            items,
+            fields,
+        }
+    }
+}
+
+/// Follows a reference, which may be in an `allOf` to have a description.
+fn target<'a>(document: &'a Value, property: &'a Value) -> &'a Value {
+    match property["allOf"].as_array().map(Vec::as_slice) {
+        Some([only]) => resolve(document, only),
+        _ => resolve(document, property),
+    }
+}
+
+/// Width and height, written `16:9`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AspectRatio {
+    pub(crate) width: u32,
+    pub(crate) height: u32,
+}
+
+impl AspectRatio {
+    /// Parses two positive integers separated by a colon.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let side = |text: &str| {
+            let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+            digits.then(|| text.parse().ok()).flatten().filter(|side: &u32| *side > 0)
+        };
+        let (width, height) = text.split_once(':')?;
+        Some(Self { width: side(width)?, height: side(height)? })
+    }
+
+    /// Whether this ratio is between `min` and `max`, inclusive.
+    pub(crate) fn lies_between(self, min: Self, max: Self) -> bool {
+        let at_most = |a: Self, b: Self| {
+            u64::from(a.width) * u64::from(b.height) <= u64::from(b.width) * u64::from(a.height)
+        };
+        at_most(min, self) && at_most(self, max)
     }
 }

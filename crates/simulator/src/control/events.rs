@@ -10,7 +10,7 @@ use axum::{
 use futures_util::{Stream, stream::unfold};
 use serde_json::{Value, json};
 
-use super::Control;
+use super::Shared;
 use crate::{billing::accounts::Actor, state::AppState};
 
 /// How often to compare the state with the previous one. There is no event to wait for, because the
@@ -22,7 +22,7 @@ const PERIOD: Duration = Duration::from_millis(250);
 fn observe(state: &AppState) -> [(&'static str, Value); 6] {
     let now = state.clock.unix_now();
     let mut records = state.records();
-    records.tasks.settle(now, state.retention());
+    records.tasks.settle(now);
     // A task never returns to an earlier status, so if the number of tasks with each status is the
     // same, no task has changed.
     let mut unfinished: BTreeMap<&str, usize> = BTreeMap::new();
@@ -47,32 +47,31 @@ fn observe(state: &AppState) -> [(&'static str, Value); 6] {
     parts.map(|(part, numbers)| (part, json!([records.resets, numbers])))
 }
 
-pub(super) async fn stream(
-    State(control): State<Control>,
-) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
-    let first = observe(&control.state);
-    let webhooks = control.state.webhooks.changes();
-    let changes =
-        unfold((control, first, webhooks), |(mut control, seen, mut webhooks)| async move {
-            loop {
-                tokio::select! {
-                    _ = tokio::time::sleep(PERIOD) => {}
-                    // An error means that the simulator was dropped, which ends the stream, too.
-                    _ = control.stopped.wait_for(|stopped| *stopped) => return None,
-                }
-                let observed = observe(&control.state);
-                let changed = observed.iter().zip(&seen).filter(|(now, before)| now != before);
-                let mut parts: Vec<_> = changed.map(|((part, _), _)| *part).collect();
-                // An error means that the simulator was dropped, together with its webhooks.
-                if webhooks.has_changed().unwrap_or(false) {
-                    webhooks.mark_unchanged();
-                    parts.push("webhooks");
-                }
-                if !parts.is_empty() {
-                    let event = Event::default().event("change").data(json!(parts).to_string());
-                    return Some((Ok(event), (control, observed, webhooks)));
-                }
+type Events = Result<Event, Infallible>;
+
+pub(super) async fn stream(State(state): Shared) -> Sse<impl Stream<Item = Events>> {
+    let (first, webhooks) = (observe(&state), state.webhooks.changes());
+    let changes = unfold((state, first, webhooks), |(state, seen, mut webhooks)| async move {
+        let mut stopped = state.stopped.clone();
+        loop {
+            tokio::select! {
+                _ = tokio::time::sleep(PERIOD) => {}
+                // An error means that the simulator was dropped, which ends the stream, too.
+                _ = stopped.wait_for(|stopped| *stopped) => return None,
             }
-        });
+            let observed = observe(&state);
+            let changed = observed.iter().zip(&seen).filter(|(now, before)| now != before);
+            let mut parts: Vec<_> = changed.map(|((part, _), _)| *part).collect();
+            // An error means that the simulator was dropped, together with its webhooks.
+            if webhooks.has_changed().unwrap_or(false) {
+                webhooks.mark_unchanged();
+                parts.push("webhooks");
+            }
+            if !parts.is_empty() {
+                let event = Event::default().event("change").data(json!(parts).to_string());
+                return Some((Ok(event), (state, observed, webhooks)));
+            }
+        }
+    });
     Sse::new(changes).keep_alive(KeepAlive::default())
 }

@@ -49,7 +49,7 @@ async fn add(caller: Caller, Change(NewRule { rule }): Change<NewRule>) -> Contr
 
 async fn remove(caller: Caller, At(rule): At<u64>) -> ControlResult {
     if !caller.state.faults.remove(rule) {
-        return Err(Problem::not_found("rule"));
+        return Err(Problem::unknown("rule"));
     }
     caller.record(None, format!("remove the fault rule {rule}"));
     shown(&caller.state.faults)

@@ -19,7 +19,11 @@ use sha2::{Digest as _, Sha256};
 use url::form_urlencoded;
 
 use super::response::Problem;
-use crate::{contract::key_header, http::outgoing::USER_AGENT, values::secret::Secret};
+use crate::{
+    contract::key_header,
+    http::{outgoing::USER_AGENT, response::media_type},
+    values::secret::Secret,
+};
 
 /// The content security policy: the page loads everything only from this server, and no other page
 /// can embed it. The documentation viewer has its icons as `data:` in its style sheet.
@@ -150,9 +154,7 @@ fn check_kind(request: &Request) -> Result<(), Problem> {
     if ![Method::POST, Method::PUT, Method::PATCH].contains(request.method()) {
         return Ok(());
     }
-    let kind = request.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
-    let kind = kind.and_then(|kind| kind.split(';').next()).unwrap_or_default().trim();
-    if kind.eq_ignore_ascii_case("application/json") {
+    if media_type(request.headers()).eq_ignore_ascii_case("application/json") {
         return Ok(());
     }
     Err(Problem::malformed("A change requires the header content-type: application/json"))

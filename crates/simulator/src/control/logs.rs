@@ -172,7 +172,7 @@ pub(super) async fn webhooks(
 
 /// Sends a webhook again, and returns the new delivery.
 pub(super) async fn redeliver(caller: Caller, At(number): At<u64>) -> ControlResult {
-    let unknown = || Problem::not_found("delivery");
+    let unknown = || Problem::unknown("delivery");
     let again = caller.state.webhooks.redeliver(number).ok_or_else(unknown)?;
     let view = caller.state.webhooks.views().into_iter().find(|delivery| delivery.id == again);
     let view = view.ok_or_else(unknown)?;

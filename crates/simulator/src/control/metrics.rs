@@ -52,35 +52,9 @@ pub(super) async fn show(State(state): Shared) -> Response {
     let counts = state.counts();
     let ended = [("ready", counts.ready), ("failed", counts.failed)];
     let charged = vec![(String::new(), counts.charged.hundredths() as f64 / 100.0)];
-    let webhooks = state.webhooks.counts();
     let measured = state.records().lateness.clone();
-    let metrics = [
-        (
-            "submissions_total",
-            "Accepted submissions; each created a task.",
-            single(counts.accepted),
-        ),
-        ("credits_charged_total", "Credits charged for accepted submissions.", charged),
-        ("active_tasks", "Tasks in progress.", single(counts.active)),
-        ("tasks_ended_total", "Tasks with a final status.", by("outcome", ended)),
-        (
-            "polls_total",
-            "Polls answered with a status, including Task not found.",
-            single(counts.polls),
-        ),
-        ("found_seconds", "From Ready to the first poll with it.", histogram(&measured.found)),
-        ("fetched_seconds", "From Ready to the first download.", histogram(&measured.fetched)),
-        ("deliveries_total", "Pictures delivered completely.", single(counts.delivered)),
-        (
-            "rejections_total",
-            "Rejected requests by status code, without those of faults.",
-            by("status", counts.refused),
-        ),
-        ("faults_total", "Applied faults by name.", by("fault", counts.faults)),
-        ("webhooks", "Webhook deliveries in the log by state.", by("state", webhooks)),
-    ];
     let mut text = String::new();
-    for (name, help, series) in metrics {
+    let mut add = |name: &str, help: &str, series: Series| {
         let kind = match name.rsplit('_').next() {
             Some("total") => "counter",
             Some("seconds") => "histogram",
@@ -92,6 +66,21 @@ pub(super) async fn show(State(state): Shared) -> Response {
         for (label, value) in series {
             let _ = writeln!(text, "{name}{label} {value}");
         }
-    }
+    };
+    let accepted = single(counts.accepted);
+    add("submissions_total", "Accepted submissions; each created a task.", accepted);
+    add("credits_charged_total", "Credits charged for accepted submissions.", charged);
+    add("active_tasks", "Tasks in progress.", single(counts.active));
+    add("tasks_ended_total", "Tasks with a final status.", by("outcome", ended));
+    let polls = single(counts.polls);
+    add("polls_total", "Polls answered with a status, including Task not found.", polls);
+    add("found_seconds", "From Ready to the first poll with it.", histogram(&measured.found));
+    add("fetched_seconds", "From Ready to the first download.", histogram(&measured.fetched));
+    add("deliveries_total", "Pictures delivered completely.", single(counts.delivered));
+    let help = "Rejected requests by status code, without those of faults.";
+    add("rejections_total", help, by("status", counts.refused));
+    add("faults_total", "Applied faults by name.", by("fault", counts.faults));
+    let webhooks = by("state", state.webhooks.counts());
+    add("webhooks", "Webhook deliveries in the log by state.", webhooks);
     ([(CONTENT_TYPE, TEXT_FORMAT)], text).into_response()
 }

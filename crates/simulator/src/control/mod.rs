@@ -17,27 +17,18 @@ use std::{collections::BTreeMap, net::SocketAddr, sync::Arc};
 
 use axum::{
     Router,
-    extract::{FromRef, State},
+    extract::State,
     http::{StatusCode, header},
     routing::{MethodRouter, get, post},
 };
 use serde_json::json;
-use tokio::sync::watch;
 
 use self::response::{ControlResult, Problem};
 use crate::{
     contract::Region,
-    endpoints::{Endpoint, router},
+    endpoints::{self, Endpoint},
     state::AppState,
 };
-
-/// The state that all handlers share.
-#[derive(Clone)]
-pub(crate) struct Control {
-    state: Arc<AppState>,
-    /// Becomes `true` when the simulator stops. That ends the event streams.
-    stopped: watch::Receiver<bool>,
-}
 
 /// The state of the simulator, as an argument of a handler.
 type Shared = State<Arc<AppState>>;
@@ -46,13 +37,7 @@ type Shared = State<Arc<AppState>>;
 ///
 /// A description has the form `METHODS ?PARAMETERS {FIELDS}: MEANING`, of which only the methods
 /// are required.
-type Routes = Vec<(&'static str, &'static str, MethodRouter<Control>)>;
-
-impl FromRef<Control> for Arc<AppState> {
-    fn from_ref(control: &Control) -> Self {
-        Self::clone(&control.state)
-    }
-}
+type Routes = Vec<(&'static str, &'static str, MethodRouter<Arc<AppState>>)>;
 
 /// The paths of the control interface, except for the files of its page.
 fn routes() -> Routes {
@@ -117,13 +102,10 @@ fn routes() -> Routes {
 }
 
 /// Creates the router of the control interface at `address`.
-pub(crate) fn router(
-    state: Arc<AppState>,
-    address: SocketAddr,
-    stopped: watch::Receiver<bool>,
-) -> Router {
-    let endpoint =
-        |region| router::router(Endpoint { state: Arc::clone(&state), region, is_forwarded: true });
+pub(crate) fn router(state: Arc<AppState>, address: SocketAddr) -> Router {
+    let endpoint = |region| {
+        endpoints::router(Endpoint { state: Arc::clone(&state), region, is_forwarded: true })
+    };
     let (global, regional) = (endpoint(Region::Global), endpoint(Region::Regional));
     let routes = routes().into_iter();
     routes
@@ -131,8 +113,8 @@ pub(crate) fn router(
         .method_not_allowed_fallback(async || {
             Problem::new(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed")
         })
-        .fallback(async || Problem::not_found("page or resource"))
-        .with_state(Control { state: Arc::clone(&state), stopped })
+        .fallback(async || Problem::unknown("page or resource"))
+        .with_state(Arc::clone(&state))
         .merge(viewer())
         // The service itself, which the page can call this way without a request to another origin.
         .nest_service("/try/global", global)
@@ -147,7 +129,7 @@ pub(crate) fn router(
 const FILES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/page.rs"));
 
 /// Serves the files of the page, which are built into the crate.
-fn page() -> Router<Control> {
+fn page() -> Router<Arc<AppState>> {
     FILES.iter().fold(Router::new(), |router, (path, content)| {
         let file = ([(header::CONTENT_TYPE, media_type(path))], *content);
         let path = path.strip_suffix("index.html").unwrap_or(path);

@@ -70,10 +70,10 @@ pub(super) async fn document(
         if let Some(components) = document["components"].as_object_mut() {
             components.retain(|name, _| name != "responses");
         }
-        inline(&mut document["paths"], &shared);
+        texts::change(&mut document["paths"], &|value| inline(value, &shared));
     }
     if let Some(Keywords::Standard) = variant.keywords {
-        simplify(&mut document);
+        texts::change(&mut document, &simplify);
     }
     response::json(&document)
 }
@@ -81,32 +81,22 @@ pub(super) async fn document(
 /// Removes `x-` keywords, and `null` from the values of a `nullable` enum. OpenAPI 3.0 requires
 /// `null` there, but Prism then does not check any request that has such a field.
 fn simplify(value: &mut Value) {
-    match value {
-        Value::Array(items) => items.iter_mut().for_each(simplify),
-        Value::Object(fields) => {
-            fields.retain(|name, _| !name.starts_with("x-"));
-            if fields.get("nullable") == Some(&Value::Bool(true))
-                && let Some(Value::Array(values)) = fields.get_mut("enum")
-            {
-                values.retain(|value| !value.is_null());
-            }
-            fields.values_mut().for_each(simplify);
-        }
-        _ => {}
+    let Value::Object(fields) = value else { return };
+    fields.retain(|name, _| !name.starts_with("x-"));
+    if fields.get("nullable") == Some(&Value::Bool(true))
+        && let Some(Value::Array(values)) = fields.get_mut("enum")
+    {
+        values.retain(|value| !value.is_null());
     }
 }
 
-/// Replaces the references to `shared` responses, which some client generators don't follow.
+/// Replaces a reference to one of the `shared` responses, because some client generators don't
+/// follow such references.
 fn inline(value: &mut Value, shared: &Value) {
     let reference = value.get("$ref").and_then(Value::as_str);
     let name = reference.and_then(|reference| reference.strip_prefix(RESPONSES));
-    match (name.and_then(|name| shared.get(name)), value) {
-        (Some(response), value) => *value = response.clone(),
-        (None, Value::Array(items)) => items.iter_mut().for_each(|item| inline(item, shared)),
-        (None, Value::Object(fields)) => {
-            fields.values_mut().for_each(|field| inline(field, shared));
-        }
-        _ => {}
+    if let Some(response) = name.and_then(|name| shared.get(name)) {
+        *value = response.clone();
     }
 }
 

@@ -6,15 +6,14 @@ use std::{convert::Infallible, sync::Arc};
 use axum::{
     extract::{FromRequest, FromRequestParts, Path, Query, Request},
     http::{StatusCode, request::Parts},
-    response::{IntoResponse, Response},
 };
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::Control;
+pub(super) use crate::http::response::{Handled as ControlResult, Problem};
 use crate::{
-    billing::accounts::{AccountError, Actor, Editor},
+    billing::accounts::{Actor, Editor},
     http::{
-        body::{self, BodyError, ReadBody},
+        body::{self, ReadBody},
         response,
     },
     state::AppState,
@@ -23,64 +22,14 @@ use crate::{
 /// The maximum size of a request body in bytes.
 const MAX_BODY_BYTES: usize = 1 << 20;
 
-/// Why a request to the control interface is rejected.
-#[derive(Debug)]
-pub(super) struct Problem {
-    status: StatusCode,
-    detail: String,
-}
-
-pub(super) type ControlResult = Result<Response, Problem>;
-
-impl Problem {
-    pub(super) fn new(status: StatusCode, detail: impl Into<String>) -> Self {
-        Self { status, detail: detail.into() }
-    }
-
-    pub(super) fn forbidden(detail: impl Into<String>) -> Self {
-        Self::new(StatusCode::FORBIDDEN, detail)
-    }
-
-    /// `what` does not exist.
-    pub(super) fn not_found(what: &str) -> Self {
-        Self::new(StatusCode::NOT_FOUND, format!("Unknown {what}"))
-    }
-
-    /// The request can be parsed, but is invalid.
-    pub(super) fn invalid(detail: impl Into<String>) -> Self {
-        Self::new(StatusCode::UNPROCESSABLE_ENTITY, detail)
-    }
-
-    /// The request cannot be parsed.
-    pub(super) fn malformed(detail: impl Into<String>) -> Self {
-        Self::new(StatusCode::BAD_REQUEST, detail)
-    }
-
-    pub(super) fn internal() -> Self {
-        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "The simulator failed")
-    }
-}
-
-impl IntoResponse for Problem {
-    fn into_response(self) -> Response {
-        response::detail(self.status, self.detail)
-    }
-}
-
 pub(super) fn json(value: &impl Serialize) -> ControlResult {
     Ok(response::json(StatusCode::OK, value))
 }
 
-/// Reads a request body. Returns `None` if it is larger than `limit` bytes.
-pub(super) async fn body(request: Request, limit: usize) -> Result<Option<ReadBody>, Problem> {
+/// Reads a request body of at most `limit` bytes.
+pub(super) async fn body(request: Request, limit: usize) -> ControlResult<ReadBody> {
     let (head, mut body) = request.into_parts();
-    match body::read(&head, &mut body, limit, None).await {
-        Ok(bytes) => Ok(Some(bytes)),
-        Err(BodyError::TooLarge) => Ok(None),
-        Err(BodyError::NoRoom | BodyError::TooSlow | BodyError::Broken) => {
-            Err(Problem::malformed("The request body could not be read"))
-        }
-    }
+    body::read(&head, &mut body, limit, None).await
 }
 
 /// The parameters in the query of a request.
@@ -105,7 +54,7 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for At<T> {
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         let values = Path::from_request_parts(parts, state).await;
-        let Path(values) = values.map_err(|_| Problem::not_found("resource"))?;
+        let Path(values) = values.map_err(|_| Problem::unknown("resource"))?;
         Ok(Self(values))
     }
 }
@@ -117,12 +66,7 @@ impl<S: Sync, T: DeserializeOwned> FromRequest<S> for Change<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
-        let bytes = body(request, MAX_BODY_BYTES).await?.ok_or_else(|| {
-            Problem::new(
-                StatusCode::PAYLOAD_TOO_LARGE,
-                format!("The request body is larger than {MAX_BODY_BYTES} bytes"),
-            )
-        })?;
+        let bytes = body(request, MAX_BODY_BYTES).await?;
         let value = serde_json::from_slice(&bytes).map_err(|error| match error.classify() {
             serde_json::error::Category::Data => Problem::invalid(error.to_string()),
             _ => Problem::malformed(format!("Could not parse the body: {error}")),
@@ -140,26 +84,17 @@ pub(super) struct Caller {
     pub(super) actor: Actor,
 }
 
-impl FromRequestParts<Control> for Caller {
+impl FromRequestParts<Arc<AppState>> for Caller {
     type Rejection = Infallible;
 
-    async fn from_request_parts(parts: &mut Parts, control: &Control) -> Result<Self, Infallible> {
+    async fn from_request_parts(
+        parts: &mut Parts,
+        state: &Arc<AppState>,
+    ) -> Result<Self, Infallible> {
         let user =
             parts.headers.get(ACTING_HEADER).map(|user| String::from_utf8_lossy(user.as_bytes()));
         let actor = user.map_or(Actor::Operator, |user| Actor::User(user.into_owned()));
-        Ok(Self { state: Arc::clone(&control.state), actor })
-    }
-}
-
-impl From<AccountError> for Problem {
-    fn from(error: AccountError) -> Self {
-        let (status, detail) = match error {
-            AccountError::Unknown(detail) => (StatusCode::NOT_FOUND, detail),
-            AccountError::Forbidden(detail) => (StatusCode::FORBIDDEN, detail),
-            AccountError::Conflict(detail) => (StatusCode::CONFLICT, detail),
-            AccountError::Invalid(detail) => (StatusCode::UNPROCESSABLE_ENTITY, detail),
-        };
-        Self::new(status, detail)
+        Ok(Self { state: Arc::clone(state), actor })
     }
 }
 
@@ -167,16 +102,16 @@ impl Caller {
     /// Makes a change to the accounts.
     pub(super) fn change<T>(
         &self,
-        change: impl FnOnce(Editor<'_>) -> Result<T, AccountError>,
-    ) -> Result<T, Problem> {
-        Ok(change(self.state.editor(&mut self.state.records(), self.actor.clone()))?)
+        change: impl FnOnce(Editor<'_>) -> ControlResult<T>,
+    ) -> ControlResult<T> {
+        change(self.state.editor(&mut self.state.records(), self.actor.clone()))
     }
 
     /// Makes a change to an organization, and responds with the organization.
     pub(super) fn change_organization<T>(
         &self,
         id: &str,
-        change: impl FnOnce(Editor<'_>) -> Result<T, AccountError>,
+        change: impl FnOnce(Editor<'_>) -> ControlResult<T>,
     ) -> ControlResult {
         self.change(change)?;
         self.organization(id)
@@ -186,7 +121,7 @@ impl Caller {
     pub(super) fn organization(&self, id: &str) -> ControlResult {
         let mut seen = self.state.organizations(&self.actor).into_iter();
         let found = seen.find(|organization| &*organization.id == id);
-        json(&found.ok_or_else(|| Problem::not_found("organization"))?)
+        json(&found.ok_or_else(|| Problem::unknown("organization"))?)
     }
 
     /// Records in the audit log what the caller has changed, in an organization or in the whole

@@ -74,7 +74,7 @@ pub(super) async fn reset(
         (None, None) => state.reset().map_err(|_| Problem::internal())?,
         (Some(organization), Some(project)) => {
             if !state.reset_project(&ProjectRef { organization, project }) {
-                return Err(Problem::not_found("project"));
+                return Err(Problem::unknown("project"));
             }
         }
         _ => return Err(Problem::invalid("`organization` and `project` belong together")),
@@ -97,19 +97,21 @@ pub(super) async fn snapshot(State(state): Shared) -> ControlResult {
 
 pub(super) async fn restore(State(state): Shared, request: Request) -> ControlResult {
     let limit = snapshot::max_bytes(state.config.max_kept_bytes);
-    let body = response::body(request, limit).await?.ok_or_else(|| {
-        let detail = format!(
-            "The snapshot is larger than {limit} bytes: raise `max_kept_bytes` of this simulator, \
-             or take a snapshot of fewer tasks"
-        );
-        Problem::new(StatusCode::PAYLOAD_TOO_LARGE, detail)
+    let body = response::body(request, limit).await.map_err(|problem| match problem.status {
+        StatusCode::PAYLOAD_TOO_LARGE => {
+            let detail = format!(
+                "The snapshot is larger than {limit} bytes: raise `max_kept_bytes` of this \
+                 simulator, or take a snapshot of fewer tasks"
+            );
+            Problem::new(problem.status, detail)
+        }
+        _ => problem,
     })?;
     let job = move || match serde_json::from_slice::<serde::de::IgnoredAny>(&body) {
         Ok(_) => Ok(Snapshot::from_json(&body)?),
         Err(error) => Err(Problem::malformed(format!("Could not parse the body: {error}"))),
     };
-    let read = state.readers.run(JobSize::Large, job).await;
-    let snapshot = read.map_err(|_| Problem::internal())??;
+    let snapshot = state.readers.run(JobSize::Large, job).await??;
     snapshot::restore(&state, &snapshot).await?;
     response::json(&json!({ "restored": true }))
 }

@@ -5,16 +5,18 @@ use std::{convert::Infallible, sync::Arc, time::Duration};
 use axum::{
     body::{Body, Bytes},
     http::{Method, Uri, request::Parts},
-    response::Response,
 };
 use futures_util::stream;
 use imagekiln_painter::paint::{self, Picture};
 use tracing::debug;
 
-use super::{Rejection, parameter};
+use super::parameter;
 use crate::{
     faults::{AppliedFaults, FaultPlace, RequestedFaults, cut_short},
-    http::{response::Part, signed_url::EXPIRED},
+    http::{
+        response::{Handled, Part, Problem},
+        signed_url::EXPIRED,
+    },
     journal::RequestRecord,
     runtime::workers::JobSize,
     state::{AppState, Records},
@@ -31,15 +33,15 @@ pub(super) async fn deliver(
     Parts { method, uri, headers, .. }: &Parts,
     file: &str,
     record: &mut RequestRecord,
-) -> Result<Response, Rejection> {
+) -> Handled {
     if method != Method::GET && method != Method::HEAD {
-        return Err(Rejection::OtherMethods("GET, HEAD".to_owned()));
+        return Err(Problem::other_methods("GET, HEAD"));
     }
     check_url(state, uri, file)?;
     let id = file.split('.').next().unwrap_or_default();
     record.set_task(id);
     let mut requested =
-        RequestedFaults::in_header(headers, FaultPlace::Delivery).map_err(Rejection::Malformed)?;
+        RequestedFaults::in_header(headers, FaultPlace::Delivery).map_err(Problem::malformed)?;
     let resets = {
         let Records { tasks, lateness, resets, .. } = &mut *state.records();
         if let Some(task) = tasks.get_mut(id) {
@@ -84,37 +86,34 @@ pub(super) async fn deliver(
 }
 
 /// Checks that the signature of a delivery URL is valid, and that the URL has not expired.
-fn check_url(state: &AppState, uri: &Uri, file: &str) -> Result<(), Rejection> {
+fn check_url(state: &AppState, uri: &Uri, file: &str) -> Handled<()> {
     let parameter = |name: &str| parameter(uri, name).unwrap_or_default();
     let expires = parameter("expires");
     if !state.signer.verify(file, &expires, &parameter("signature")) {
-        return Err(Rejection::Forbidden("The signature of the delivery URL is not valid".into()));
+        return Err(Problem::forbidden("The signature of the delivery URL is not valid"));
     }
-    let expires = Duration::from_secs(expires.parse().map_err(|_| Rejection::NotFound)?);
+    let expires = Duration::from_secs(expires.parse().map_err(|_| Problem::not_found())?);
     if state.clock.unix_now() >= expires {
-        return Err(Rejection::Forbidden(EXPIRED.into()));
+        return Err(Problem::forbidden(EXPIRED));
     }
     Ok(())
 }
 
 /// Returns the picture of a task that is ready, and its media type. Concurrent requests for the
 /// same picture wait for the same rendering.
-pub(crate) async fn picture(
-    state: &Arc<AppState>,
-    id: &str,
-) -> Result<(&'static str, Bytes), Rejection> {
+pub(crate) async fn picture(state: &Arc<AppState>, id: &str) -> Handled<(&'static str, Bytes)> {
     let (picture, resets) = {
         let records = state.records();
-        let task = records.tasks.get(id).ok_or(Rejection::NotFound)?;
+        let task = records.tasks.get(id).ok_or_else(Problem::not_found)?;
         let kind = task.picture.format.media_type();
         if task.outcome(state.clock.unix_now()) != Some(Outcome::Ready) {
-            return Err(Rejection::NotFound);
+            return Err(Problem::not_found());
         }
         if let Some(painted) = &task.painted {
             return Ok((kind, painted.clone()));
         }
         if task.images_dropped {
-            return Err(Rejection::NotFound);
+            return Err(Problem::not_found());
         }
         (task.picture.clone(), records.resets)
     };
@@ -126,7 +125,7 @@ pub(crate) async fn picture(
     // After a reset of the simulator, another task may have the same id.
     let key = format!("{resets}/{id}");
     let painted = state.painters.run(&key, size, render).await.flatten();
-    Ok((kind, painted.ok_or(Rejection::Internal)?))
+    Ok((kind, painted.ok_or_else(Problem::internal)?))
 }
 
 /// Renders a picture, and stores it with its task.
@@ -135,7 +134,7 @@ fn render(state: &AppState, id: &str, picture: &Picture, resets: u64) -> Option<
     let mut records = state.records();
     // After a reset of the simulator, another task may have the same id.
     if records.resets == resets {
-        records.tasks.keep_picture(id, bytes.clone(), state.clock.unix_now(), state.retention());
+        records.tasks.keep_picture(id, bytes.clone(), state.clock.unix_now());
     }
     Some(bytes)
 }

@@ -1,19 +1,32 @@
 //! The endpoints of the service: submissions, polls and deliveries. An [`Endpoint`] is the service
-//! at one of its base URLs.
+//! at one of its base URLs, and [`router`] routes requests to their handlers, according to the
+//! contract.
 
 pub(crate) mod delivery;
 pub(crate) mod poll;
-mod rejection;
-pub(crate) mod router;
 mod submit;
 
 use std::sync::Arc;
 
-use axum::http::{Uri, header, request::Parts, uri::Authority};
+use axum::{
+    Router,
+    body::Body,
+    extract::{Request, State},
+    http::{HeaderValue, StatusCode, Uri, Version, header, request::Parts, uri::Authority},
+    response::{IntoResponse as _, Response},
+};
+use serde_json::json;
 use url::form_urlencoded;
 
-pub(crate) use self::rejection::Rejection;
-use crate::{contract::Region, state::AppState};
+use crate::{
+    contract::{Action, MAX_VIOLATIONS, Region, Violation, neutral_path},
+    http::{
+        body,
+        response::{self, Handled, Problem},
+    },
+    journal::RequestRecord,
+    state::AppState,
+};
 
 /// The service at one of its two base URLs.
 #[derive(Clone)]
@@ -55,4 +68,101 @@ fn host(head: &Parts) -> Option<Authority> {
 fn parameter(uri: &Uri, name: &str) -> Option<String> {
     let mut parameters = form_urlencoded::parse(uri.query()?.as_bytes());
     parameters.find(|(key, _)| key == name).map(|(_, value)| value.into_owned())
+}
+
+/// The rejection of a request that violates the contract.
+fn invalid(mut violations: Vec<Violation>) -> Problem {
+    violations.truncate(MAX_VIOLATIONS);
+    violations.iter_mut().for_each(Violation::make_printable);
+    Problem::new(StatusCode::UNPROCESSABLE_ENTITY, violations)
+}
+
+/// The path with which supervisors check whether the simulator runs. The journal does not contain
+/// such requests.
+const HEALTH: &str = "/healthz";
+
+pub(crate) fn router(endpoint: Endpoint) -> Router {
+    Router::new().fallback(handle).with_state(endpoint)
+}
+
+async fn handle(State(endpoint): State<Endpoint>, request: Request) -> Response {
+    let (head, mut body) = request.into_parts();
+    let state = &endpoint.state;
+    if head.uri.path() == HEALTH {
+        return response::json(StatusCode::OK, &json!({ "status": "ok" }));
+    }
+    let record = RequestRecord::new(state.clock.unix_now(), endpoint.region, &head);
+    let mut entry = state.journal.entry(record);
+    let response = match dispatch(&endpoint, &head, &mut body, &mut entry.record).await {
+        Ok(response) => response,
+        Err(refusal) => {
+            let is_read = body::discard_arrived(&head, &mut body).await;
+            let mut response = refusal.into_response();
+            // HTTP/2 can end a single request without closing the connection.
+            if !is_read && head.version < Version::HTTP_2 {
+                let close = HeaderValue::from_static("close");
+                response.headers_mut().insert(header::CONNECTION, close);
+            }
+            let status = response.status();
+            if status.is_client_error() {
+                *state.records().refused.entry(status.as_u16()).or_default() += 1;
+            }
+            response
+        }
+    };
+    let mut response = entry.record.set_response(response).await;
+    // The date is that of the simulated clock, because it is the only clock of the service that
+    // clients can see. Keep the date that a fault has set.
+    if !response.headers().contains_key(header::DATE) {
+        response::set_date(&mut response, state.clock.unix_now());
+    }
+    response
+}
+
+async fn dispatch(
+    endpoint: &Endpoint,
+    head: &Parts,
+    body: &mut Body,
+    record: &mut RequestRecord,
+) -> Handled {
+    let state = &endpoint.state;
+    if let Some(file) = head.uri.path().strip_prefix("/delivery/") {
+        return delivery::deliver(state, head, file, record).await;
+    }
+    let path =
+        neutral_path(head.uri.path(), &state.config.model_prefix).ok_or_else(Problem::not_found)?;
+    let operation = state.contract.find(&head.method, &path).map_err(|allowed| {
+        if allowed.is_empty() {
+            Problem::not_found()
+        } else {
+            Problem::other_methods(&allowed.join(", "))
+        }
+    })?;
+    let name = path.trim_start_matches("/v1/");
+    record.operation = Some(name.to_owned());
+    let project = state.records().accounts.caller(&head.headers).map_err(Problem::forbidden)?;
+    record.set_project(&project);
+    match &operation.action {
+        Action::Poll => poll::poll(endpoint, &project, head, record).await,
+        Action::Submit(_) if state.config.strict && operation.region != endpoint.region => {
+            let region = operation.region;
+            let detail = format!("The {region} base URL serves this endpoint, and not this one");
+            Err(Problem::new(StatusCode::NOT_FOUND, detail))
+        }
+        Action::Submit(submission) => {
+            if !state.records().accounts.admits(&project, name) {
+                return Err(Problem::forbidden("The project has no access to this endpoint"));
+            }
+            let call = submit::Call {
+                endpoint: endpoint.clone(),
+                project,
+                submission: Arc::clone(submission),
+                operation: name.to_owned(),
+                operation_id: operation.id.clone(),
+                base: endpoint.public_base(head),
+                headers: head.headers.clone(),
+            };
+            submit::submit(call, head, body, record).await
+        }
+    }
 }

@@ -9,12 +9,12 @@ use axum::{
 use serde_json::{Value, json};
 use tracing::debug;
 
-use super::{Endpoint, Rejection, parameter};
+use super::{Endpoint, invalid, parameter};
 use crate::{
     billing::accounts::ProjectRef,
     contract::Violation,
     faults::{AppliedFaults, FalseStatus, FaultPlace, RequestedFaults},
-    http::response,
+    http::response::{self, Handled, Problem},
     journal::RequestRecord,
     state::{AppState, Records},
     tasks::{
@@ -31,14 +31,14 @@ pub(super) async fn poll(
     project: &ProjectRef,
     head: &Parts,
     record: &mut RequestRecord,
-) -> Result<Response, Rejection> {
+) -> Handled {
     let Some(id) = parameter(&head.uri, "id") else {
         let missing = Violation::new(["query", "id"], "missing", "Field required");
-        return Err(Rejection::Invalid(vec![missing]));
+        return Err(invalid(vec![missing]));
     };
     record.set_task(&id);
-    let mut requested = RequestedFaults::in_header(&head.headers, FaultPlace::Poll)
-        .map_err(Rejection::Malformed)?;
+    let mut requested =
+        RequestedFaults::in_header(&head.headers, FaultPlace::Poll).map_err(Problem::malformed)?;
     let (response, applied) = respond(endpoint, head, (project, &id), &mut requested);
     record.faults = applied.names();
     Ok(applied.delay(&endpoint.state.clock, response).await)
@@ -78,15 +78,9 @@ fn respond(
                 FalseStatus::Stale => in_progress.first().map_or(UNKNOWN_STATUS, String::as_str),
             });
             let status = false_status.unwrap_or(task.status(now, in_progress));
-            let status = status.to_owned();
-            task.timeline.record(now, HappeningKind::Polled, &status);
-            debug!(
-                task = task.id,
-                operation = task.operation,
-                status,
-                attempt = task.polls,
-                "polled"
-            );
+            task.timeline.record(now, HappeningKind::Polled, status);
+            let Task { operation, polls, .. } = &*task;
+            debug!(task = id, operation, status, attempt = polls, "polled");
             match false_status {
                 Some(status) => json!({ "id": id, "status": status }),
                 None => {

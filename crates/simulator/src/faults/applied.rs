@@ -3,16 +3,17 @@
 use std::{io::Cursor, time::Duration};
 
 use axum::{
+    Extension,
     body::{Body, Bytes},
     http::{HeaderValue, StatusCode, header},
-    response::Response,
+    response::{IntoResponse as _, Response},
 };
 use futures_util::{StreamExt as _, stream};
 use http_body::Body as _;
 use image::{ImageFormat, RgbImage};
 
 use super::{
-    grammar::FaultSpec,
+    requested::FaultSpec,
     table::{Effect, FalseFile, FalseResponse, FalseStatus, FaultPlace},
 };
 use crate::{
@@ -110,7 +111,7 @@ impl AppliedFaults {
                     response = with_late_body(response, pause(clock.clone(), *time));
                 }
                 Effect::IdleClose(time) => {
-                    response.extensions_mut().insert(IdleClose(*time));
+                    response = (Extension(IdleClose(*time)), response).into_response();
                 }
                 Effect::ClockSkew(seconds) => {
                     let now = clock.unix_now().as_secs().saturating_add_signed(*seconds);
@@ -144,21 +145,12 @@ pub(super) fn of_request(response: FalseResponse) -> Response {
         FalseResponse::Error(status) => {
             response::detail(status, status.canonical_reason().unwrap_or("The service failed"))
         }
-        FalseResponse::ProxyPage => {
-            let mut response = page();
-            *response.status_mut() = StatusCode::BAD_GATEWAY;
-            response
-        }
+        FalseResponse::ProxyPage => (StatusCode::BAD_GATEWAY, page()).into_response(),
         FalseResponse::RateLimited(seconds) => {
-            let mut response = response::detail(StatusCode::TOO_MANY_REQUESTS, "Too many requests");
-            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
-            response
+            let response = response::detail(StatusCode::TOO_MANY_REQUESTS, "Too many requests");
+            ([(header::RETRY_AFTER, HeaderValue::from(seconds))], response).into_response()
         }
-        FalseResponse::Cut(cut) => {
-            let mut response = Response::new(Body::empty());
-            response.extensions_mut().insert(cut);
-            response
-        }
+        FalseResponse::Cut(cut) => Extension(cut).into_response(),
     }
 }
 
@@ -212,9 +204,7 @@ fn page() -> Response {
 }
 
 fn bytes(media_type: &'static str, bytes: Vec<u8>) -> Response {
-    let mut response = Response::new(Body::from(bytes));
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
-    response
+    ([(header::CONTENT_TYPE, media_type)], bytes).into_response()
 }
 
 fn other_format(media_type: &str) -> Vec<u8> {

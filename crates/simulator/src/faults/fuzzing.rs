@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-pub use super::grammar::FaultSource as Source;
-use super::{FaultError, FaultPlace, RequestedFaults, grammar::FaultSpec};
+pub use super::requested::FaultSource as Source;
+use super::{FaultError, FaultPlace, RequestedFaults, requested::FaultSpec};
 
 /// A fault as the parser understood its text.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,16 +3,10 @@
 mod applied;
 #[cfg(feature = "__fuzzing")]
 pub(crate) mod fuzzing;
-mod grammar;
 mod requested;
 mod table;
 
-use std::{
-    collections::BTreeMap,
-    fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use serde::{Deserialize, Deserializer, Serialize, de};
 use tracing::{debug, info};
@@ -21,17 +15,16 @@ pub(crate) use self::{
     applied::AppliedFaults, applied::cut_short, requested::RequestedFaults, table::FalseStatus,
 };
 pub use self::{
-    grammar::FaultError,
+    requested::FaultError,
     table::{FaultPlace, KnownFault},
 };
 use self::{
-    grammar::{FaultSource, FaultSpec},
-    requested::Repeats,
+    requested::{FaultSource, FaultSpec, Repeats},
     table::Effect,
 };
 use crate::{
     error::StartError,
-    runtime::{chance::Chance, clock::Clock},
+    runtime::{Lock, chance::Chance, clock::Clock},
     values::MAX_COUNT,
     webhooks::WebhookFaults,
 };
@@ -68,7 +61,7 @@ use crate::{
 pub struct Faults {
     chance: Chance,
     clock: Clock,
-    state: Arc<Mutex<FaultState>>,
+    state: Arc<Lock<FaultState>>,
 }
 
 #[derive(Clone, Serialize, Deserialize)]
@@ -143,16 +136,12 @@ impl Faults {
 
     /// Returns a copy of the rules and counters.
     pub(crate) fn snapshot(&self) -> FaultState {
-        self.state().clone()
+        self.state.lock().clone()
     }
 
     /// Replaces the rules and counters by those of a snapshot.
     pub(crate) fn restore(&self, state: FaultState) {
-        *self.state() = state;
-    }
-
-    fn state(&self) -> MutexGuard<'_, FaultState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.state.lock() = state;
     }
 
     /// All faults that can be requested.
@@ -162,7 +151,7 @@ impl Faults {
 
     /// The active rules, in the order in which they were added.
     pub fn rules(&self) -> Vec<FaultRule> {
-        self.state().rules.iter().map(Rule::view).collect()
+        self.state.lock().rules.iter().map(Rule::view).collect()
     }
 
     /// Adds a rule, which applies from now on.
@@ -172,7 +161,7 @@ impl Faults {
     /// If the text is not a valid fault, or the fault does not apply at its place.
     pub fn add(&self, text: &str) -> Result<FaultRule, FaultError> {
         let spec = FaultSpec::parse(text, FaultSource::Rule)?;
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.rules_made += 1;
         let rule = Rule { id: state.rules_made, spec };
         let view = rule.view();
@@ -183,7 +172,7 @@ impl Faults {
 
     /// Removes a rule. Returns whether it existed.
     pub fn remove(&self, id: u64) -> bool {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         let before = state.rules.len();
         state.rules.retain(|rule| rule.id != id);
         state.rules.len() < before
@@ -191,12 +180,12 @@ impl Faults {
 
     /// Removes all rules.
     pub fn clear(&self) {
-        self.state().rules.clear();
+        self.state.lock().rules.clear();
     }
 
     /// How often each fault has been applied, by name.
     pub fn applied(&self) -> BTreeMap<&'static str, u64> {
-        self.state().applied.clone()
+        self.state.lock().applied.clone()
     }
 
     /// Selects the faults of a submission. If the client repeats a submission, the counters of its
@@ -209,15 +198,14 @@ impl Faults {
         requested: &mut RequestedFaults,
         can_be_accepted: bool,
     ) -> AppliedFaults {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         if let Some(repeat) = &requested.repeat {
             state.repeats.recall(repeat, &mut requested.list);
         }
         let own = requested.list.iter_mut();
-        let applied =
-            state.apply((self.chance, self.clock.now()), FaultPlace::Submission, own, |fault| {
-                can_be_accepted || matches!(fault.effect, Effect::Instead(_) | Effect::Outage(_))
-            });
+        let applied = self.select(&mut state, FaultPlace::Submission, own, |fault| {
+            can_be_accepted || matches!(fault.effect, Effect::Instead(_) | Effect::Outage(_))
+        });
         if let Some(repeat) = requested.repeat.take() {
             state.repeats.keep(repeat, &requested.list);
         }
@@ -236,15 +224,43 @@ impl Faults {
     ) -> AppliedFaults {
         let carried = task.into_iter().flat_map(|task| task.list.iter_mut());
         let all = requested.list.iter_mut().chain(carried);
-        self.state().apply((self.chance, self.clock.now()), place, all, |_| true)
+        self.select(&mut self.state.lock(), place, all, |_| true)
     }
 
     /// Selects the faults of a task's webhook.
     pub(crate) fn webhook_faults(&self, task: &mut RequestedFaults) -> WebhookFaults {
         let own = task.list.iter_mut();
-        self.state()
-            .apply((self.chance, self.clock.now()), FaultPlace::Webhook, own, |_| true)
-            .webhook_faults()
+        self.select(&mut self.state.lock(), FaultPlace::Webhook, own, |_| true).webhook_faults()
+    }
+
+    /// Selects the faults that are due: first those that the request asks for, then those of the
+    /// rules. If faults exclude each other, only the first one applies and is used up.
+    fn select<'a>(
+        &self,
+        state: &'a mut FaultState,
+        place: FaultPlace,
+        own: impl Iterator<Item = &'a mut FaultSpec>,
+        may_apply: impl Fn(&FaultSpec) -> bool,
+    ) -> AppliedFaults {
+        let FaultState { draws, rules, applied: counts, .. } = state;
+        let now = self.clock.now();
+        let mut applied: Vec<FaultSpec> = Vec::new();
+        for spec in own.chain(rules.iter_mut().map(|rule| &mut rule.spec)) {
+            let fits = spec.places.contains(&place)
+                && !applied.iter().any(|one| one.excludes(spec))
+                && may_apply(spec);
+            let draw = || {
+                *draws += 1;
+                self.chance.fraction("fault", *draws)
+            };
+            if fits && spec.is_due(now, draw) {
+                spec.applied += 1;
+                *counts.entry(spec.known.name).or_default() += 1;
+                debug!(fault = spec.text, %place, "fault applied");
+                applied.push(spec.clone());
+            }
+        }
+        AppliedFaults(applied)
     }
 }
 
@@ -260,35 +276,6 @@ impl FaultState {
         } else {
             Ok(())
         }
-    }
-
-    /// Selects the faults that are due: first those that the request asks for, then those of the
-    /// rules. If faults exclude each other, only the first one applies and is used up.
-    fn apply<'a>(
-        &'a mut self,
-        (chance, now): (Chance, Duration),
-        place: FaultPlace,
-        own: impl Iterator<Item = &'a mut FaultSpec>,
-        may_apply: impl Fn(&FaultSpec) -> bool,
-    ) -> AppliedFaults {
-        let Self { draws, rules, applied: counts, .. } = self;
-        let mut applied: Vec<FaultSpec> = Vec::new();
-        for spec in own.chain(rules.iter_mut().map(|rule| &mut rule.spec)) {
-            let fits = spec.places.contains(&place)
-                && !applied.iter().any(|one| one.excludes(spec))
-                && may_apply(spec);
-            let draw = || {
-                *draws += 1;
-                chance.fraction("fault", *draws)
-            };
-            if fits && spec.is_due(now, draw) {
-                spec.applied += 1;
-                *counts.entry(spec.known.name).or_default() += 1;
-                debug!(fault = spec.text, %place, "fault applied");
-                applied.push(spec.clone());
-            }
-        }
-        AppliedFaults(applied)
     }
 }
 

@@ -4,9 +4,11 @@
 use std::{fmt, ops::Range, str::FromStr, sync::LazyLock, time::Duration};
 
 use axum::http::{StatusCode, Uri};
-use serde::{Deserialize, Serialize};
+use serde::{
+    Deserialize, Serialize,
+    de::{IntoDeserializer, value},
+};
 
-use self::FaultPlace::{Delivery, Poll, Submission, Webhook};
 use crate::{http::Cut, webhooks::WebhookFaults};
 
 /// Where a fault applies.
@@ -27,28 +29,13 @@ pub enum FaultPlace {
 impl FaultPlace {
     /// The place with this name.
     pub(super) fn named(name: &str) -> Option<Self> {
-        [Submission, Poll, Delivery, Webhook].into_iter().find(|place| place.to_string() == name)
-    }
-
-    /// A slice with only this place.
-    pub(super) fn alone(self) -> &'static [Self] {
-        match self {
-            Submission => &[Submission],
-            Poll => &[Poll],
-            Delivery => &[Delivery],
-            Webhook => &[Webhook],
-        }
+        Self::deserialize(IntoDeserializer::<value::Error>::into_deserializer(name)).ok()
     }
 }
 
 impl fmt::Display for FaultPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Submission => "submission",
-            Poll => "poll",
-            Delivery => "delivery",
-            Webhook => "webhook",
-        })
+        self.serialize(f)
     }
 }
 
@@ -82,12 +69,8 @@ impl KnownFault {
 
     /// Returns what the fault does with this value, or what is wrong with the value.
     pub(super) fn effect_of(&self, value: Option<&str>) -> Result<Effect, &'static str> {
-        if let Some((_, effect)) = WITHOUT_VALUE.iter().find(|(name, _)| *name == self.name) {
-            let refusal = value.map(|_| "this fault does not take a value");
-            return refusal.map_or_else(|| Ok(effect.clone()), Err);
-        }
-        let with_value = WITH_VALUE.iter().find(|(name, _)| *name == self.name);
-        with_value.map_or(Err("unknown fault"), |(_, read)| read(value))
+        let known = EFFECTS.iter().find(|(name, _)| *name == self.name);
+        known.map_or(Err("unknown fault"), |(_, read)| read(value))
     }
 }
 
@@ -96,33 +79,12 @@ pub(super) static KNOWN: LazyLock<Vec<KnownFault>> = LazyLock::new(|| {
     include_str!("table.md").lines().skip(2).filter_map(KnownFault::read).collect()
 });
 
-const UNCHANGED: WebhookFaults =
-    WebhookFaults { duplicate: false, late: Duration::ZERO, out_of_order: false, forged: false };
-
-/// The effects of the faults that take no value.
-static WITHOUT_VALUE: [(&str, Effect); 15] = [
-    ("html-502", Effect::Instead(FalseResponse::ProxyPage)),
-    ("reply-lost", Effect::AfterAcceptance(FalseResponse::Cut(Cut::Close))),
-    ("unknown-status", Effect::Status(FalseStatus::Unknown)),
-    ("spurious-not-found", Effect::Status(FalseStatus::NotFound)),
-    ("spurious-forbidden", Effect::Instead(FalseResponse::Error(StatusCode::FORBIDDEN))),
-    ("stale-status", Effect::Status(FalseStatus::Stale)),
-    ("truncated", Effect::CutShort(Cut::Close)),
-    ("damaged", Effect::File(FalseFile::Half)),
-    ("empty", Effect::File(FalseFile::Empty)),
-    ("html", Effect::File(FalseFile::Page)),
-    ("wrong-size", Effect::File(FalseFile::OtherSize)),
-    ("early-expiry", Effect::File(FalseFile::Expired)),
-    ("webhook-duplicate", Effect::Webhook(WebhookFaults { duplicate: true, ..UNCHANGED })),
-    ("webhook-out-of-order", Effect::Webhook(WebhookFaults { out_of_order: true, ..UNCHANGED })),
-    ("webhook-forged", Effect::Webhook(WebhookFaults { forged: true, ..UNCHANGED })),
-];
-
 /// Creates an effect from the value of a fault.
 type Reader = fn(Option<&str>) -> Result<Effect, &'static str>;
 
-/// The effects of the faults that take a value.
-const WITH_VALUE: [(&str, Reader); 12] = [
+/// What the faults do.
+const EFFECTS: [(&str, Reader); 27] = [
+    ("html-502", |value| fixed(value, Effect::Instead(FalseResponse::ProxyPage))),
     ("error-before", |value| Ok(Effect::Instead(FalseResponse::Error(status(value)?)))),
     ("outage", |value| Ok(Effect::Outage(period(value, 0..60)?))),
     ("error-after", |value| Ok(Effect::AfterAcceptance(FalseResponse::Error(status(value)?)))),
@@ -134,20 +96,47 @@ const WITH_VALUE: [(&str, Reader); 12] = [
         Some("after") => Ok(Effect::AfterAcceptance(FalseResponse::Cut(Cut::Reset))),
         Some(_) => Err("expected `before` or `after`"),
     }),
+    ("reply-lost", |value| fixed(value, Effect::AfterAcceptance(FalseResponse::Cut(Cut::Close)))),
     ("foreign-polling-host", |value| Ok(Effect::PollingHost(host(value, "127.0.0.2:9")?))),
     ("slow-headers", |value| Ok(Effect::SlowHeaders(seconds(value, 5)?))),
     ("slow-body", |value| Ok(Effect::SlowBody(seconds(value, 5)?))),
     ("idle-close", |value| Ok(Effect::IdleClose(seconds(value, 0)?))),
     ("clock-skew", |value| Ok(Effect::ClockSkew(skew(value)?))),
+    ("unknown-status", |value| fixed(value, Effect::Status(FalseStatus::Unknown))),
+    ("spurious-not-found", |value| fixed(value, Effect::Status(FalseStatus::NotFound))),
+    ("spurious-forbidden", |value| {
+        fixed(value, Effect::Instead(FalseResponse::Error(StatusCode::FORBIDDEN)))
+    }),
+    ("stale-status", |value| fixed(value, Effect::Status(FalseStatus::Stale))),
+    ("truncated", |value| fixed(value, Effect::CutShort(Cut::Close))),
+    ("damaged", |value| fixed(value, Effect::File(FalseFile::Half))),
+    ("empty", |value| fixed(value, Effect::File(FalseFile::Empty))),
+    ("html", |value| fixed(value, Effect::File(FalseFile::Page))),
     ("wrong-kind", |value| match value {
         None | Some("picture") => Ok(Effect::File(FalseFile::OtherFormat)),
         Some("text") => Ok(Effect::File(FalseFile::Text)),
         Some(_) => Err("expected `picture` or `text`"),
     }),
+    ("wrong-size", |value| fixed(value, Effect::File(FalseFile::OtherSize))),
+    ("early-expiry", |value| fixed(value, Effect::File(FalseFile::Expired))),
+    ("webhook-duplicate", |value| {
+        fixed(value, Effect::Webhook(WebhookFaults { duplicate: true, ..Default::default() }))
+    }),
     ("webhook-late", |value| {
-        Ok(Effect::Webhook(WebhookFaults { late: seconds(value, 60)?, ..UNCHANGED }))
+        Ok(Effect::Webhook(WebhookFaults { late: seconds(value, 60)?, ..Default::default() }))
+    }),
+    ("webhook-out-of-order", |value| {
+        fixed(value, Effect::Webhook(WebhookFaults { out_of_order: true, ..Default::default() }))
+    }),
+    ("webhook-forged", |value| {
+        fixed(value, Effect::Webhook(WebhookFaults { forged: true, ..Default::default() }))
     }),
 ];
+
+/// The effect of a fault that takes no value.
+fn fixed(value: Option<&str>, effect: Effect) -> Result<Effect, &'static str> {
+    if value.is_none() { Ok(effect) } else { Err("this fault does not take a value") }
+}
 
 fn status(value: Option<&str>) -> Result<StatusCode, &'static str> {
     let status = parsed(value, StatusCode::INTERNAL_SERVER_ERROR, StatusCode::is_server_error);
@@ -277,14 +266,6 @@ pub(super) enum FalseFile {
 }
 
 impl Effect {
-    /// Whether the fault can apply at this time of the simulator's clock.
-    pub(super) fn is_possible_at(&self, now: Duration) -> bool {
-        match self {
-            Self::Outage(period) => period.contains(&now),
-            _ => true,
-        }
-    }
-
     /// Whether the fault determines the response, which only one fault of a request can do.
     pub(super) fn is_exclusive(&self) -> bool {
         !matches!(

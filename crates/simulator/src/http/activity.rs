@@ -2,11 +2,13 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{Arc, Weak},
     time::Duration,
 };
 
 use tokio::{sync::Notify, time::Instant};
+
+use crate::runtime::Lock;
 
 /// A request to end a connection, before a response or in the middle of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -27,7 +29,7 @@ pub(crate) struct IdleClose(pub(crate) Duration);
 /// them takes about 20 KiB of memory, and clients can leave any number of connections idle.
 pub(crate) struct IdleConnections {
     max: usize,
-    queue: Mutex<IdleQueue>,
+    queue: Lock<IdleQueue>,
 }
 
 #[derive(Default)]
@@ -39,17 +41,13 @@ struct IdleQueue {
 
 impl IdleConnections {
     pub(super) fn new(max: usize) -> Arc<Self> {
-        Arc::new(Self { max, queue: Mutex::default() })
-    }
-
-    fn queue(&self) -> MutexGuard<'_, IdleQueue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+        Arc::new(Self { max, queue: Lock::default() })
     }
 
     /// Adds a connection and returns its place. If there are now too many, also removes and returns
     /// the connection that has waited longest.
     fn enter(&self, connection: &Arc<Activity>) -> (u64, Option<Arc<Activity>>) {
-        let mut queue = self.queue();
+        let mut queue = self.queue.lock();
         let place = queue.next_place;
         queue.next_place += 1;
         queue.waiting.insert(place, Arc::downgrade(connection));
@@ -63,7 +61,7 @@ impl IdleConnections {
 pub(crate) struct Activity {
     timeout: Duration,
     idle_connections: Arc<IdleConnections>,
-    state: Mutex<ConnectionState>,
+    state: Lock<ConnectionState>,
     cut: Notify,
 }
 
@@ -85,7 +83,7 @@ struct ConnectionState {
 
 impl Activity {
     pub(super) fn new(timeout: Duration, idle_connections: Arc<IdleConnections>) -> Arc<Self> {
-        let state = Mutex::new(ConnectionState {
+        let state = Lock::new(ConnectionState {
             exchanges: 0,
             working: 0,
             since: Instant::now(),
@@ -98,15 +96,11 @@ impl Activity {
         activity
     }
 
-    fn state(&self) -> MutexGuard<'_, ConnectionState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Called when the connection begins to wait for a request. If too many connections wait,
     /// closes the one that has waited longest.
     fn wait(self: &Arc<Self>) {
         let (place, longest) = self.idle_connections.enter(self);
-        self.state().place = Some(place);
+        self.state.lock().place = Some(place);
         // Skip the connection if a request has just arrived on it.
         if let Some(longest) = longest.filter(|longest| longest.is_idle()) {
             longest.cut_with(Cut::Close);
@@ -115,16 +109,16 @@ impl Activity {
 
     /// Gives up the place among the idle connections.
     fn leave(&self) {
-        let place = self.state().place.take();
+        let place = self.state.lock().place.take();
         if let Some(place) = place {
-            self.idle_connections.queue().waiting.remove(&place);
+            self.idle_connections.queue.lock().waiting.remove(&place);
         }
     }
 
     /// Called when the headers of a request have arrived.
     pub(super) fn start(self: &Arc<Self>) -> Exchange {
         self.leave();
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.exchanges += 1;
         state.working += 1;
         drop(state);
@@ -134,24 +128,24 @@ impl Activity {
     /// The time by which the client must have sent a request, or must have read a part of a
     /// response. `None` if the client is waiting for the service, or if the timeout is unlimited.
     pub(super) fn deadline(&self) -> Option<Instant> {
-        let state = self.state();
+        let state = self.state.lock();
         let timeout = state.idle_close.filter(|_| state.exchanges == 0).unwrap_or(self.timeout);
         if state.working == 0 { state.since.checked_add(timeout) } else { None }
     }
 
     /// Whether the connection has no request in progress.
     pub(super) fn is_idle(&self) -> bool {
-        self.state().exchanges == 0
+        self.state.lock().exchanges == 0
     }
 
     pub(super) fn cut_with(&self, cut: Cut) {
-        self.state().cut = Some(cut);
+        self.state.lock().cut = Some(cut);
         self.cut.notify_one();
     }
 
     /// How the connection must end, if it was cut.
     pub(super) fn cut(&self) -> Option<Cut> {
-        self.state().cut
+        self.state.lock().cut
     }
 
     pub(super) async fn until_cut(&self) {
@@ -172,27 +166,21 @@ pub(super) struct Exchange {
 }
 
 impl Exchange {
-    /// From now on, the client waits for the service.
-    pub(super) fn work(&mut self) {
-        self.set_working(true);
-    }
-
-    /// From now on, the client has to read what the service has handed over.
-    pub(super) fn hand_over(&mut self) {
-        self.set_working(false);
-        self.activity.state().since = Instant::now();
+    /// Whether the client waits for the service from now on. Otherwise, the client has to read what
+    /// the service has handed over.
+    pub(super) fn set_working(&mut self, is_working: bool) {
+        let mut state = self.activity.state.lock();
+        state.working -= usize::from(self.is_working);
+        state.working += usize::from(is_working);
+        if !is_working {
+            state.since = Instant::now();
+        }
+        self.is_working = is_working;
     }
 
     /// Makes the connection close after it has been idle for this time.
     pub(super) fn close_when_idle(&self, IdleClose(time): IdleClose) {
-        self.activity.state().idle_close = Some(time);
-    }
-
-    fn set_working(&mut self, is_working: bool) {
-        let mut state = self.activity.state();
-        state.working -= usize::from(self.is_working);
-        state.working += usize::from(is_working);
-        self.is_working = is_working;
+        self.activity.state.lock().idle_close = Some(time);
     }
 
     /// Ends the connection at once, even in the middle of the response.
@@ -203,8 +191,8 @@ impl Exchange {
 
 impl Drop for Exchange {
     fn drop(&mut self) {
-        self.hand_over();
-        let mut state = self.activity.state();
+        self.set_working(false);
+        let mut state = self.activity.state.lock();
         state.exchanges -= 1;
         let is_last = state.exchanges == 0;
         drop(state);
@@ -235,6 +223,6 @@ mod tests {
         drop(exchange);
         assert_eq!(closed(&connections[1..]), [None, Some(Cut::Close)]);
         connections.clear();
-        assert_eq!(idle.queue().waiting.len(), 1, "only the fourth is left");
+        assert_eq!(idle.queue.lock().waiting.len(), 1, "only the fourth is left");
     }
 }

@@ -12,7 +12,7 @@ use std::{
 
 use axum::{
     body::{Body, Bytes},
-    http::{HeaderMap, header, request::Parts},
+    http::{HeaderMap, StatusCode, header, request::Parts},
 };
 use http_body::{Body as _, Frame, SizeHint};
 use http_body_util::BodyExt as _;
@@ -22,7 +22,10 @@ use tokio::{
     time::timeout,
 };
 
-use super::activity::{Cut, Exchange};
+use super::{
+    activity::{Cut, Exchange},
+    response::Problem,
+};
 
 /// The time that a client may take to send a body, as an extension of the request.
 #[derive(Clone, Copy)]
@@ -31,14 +34,8 @@ pub(super) struct ClientTimeout(pub(super) Duration);
 /// The body of a response. It tells its connection whether the client is waiting for the service,
 /// or the service for the client.
 pub(super) struct TrackedBody {
-    body: Body,
-    exchange: Exchange,
-}
-
-impl TrackedBody {
-    pub(super) fn new(body: Body, exchange: Exchange) -> Self {
-        Self { body, exchange }
-    }
+    pub(super) body: Body,
+    pub(super) exchange: Exchange,
 }
 
 impl http_body::Body for TrackedBody {
@@ -51,13 +48,13 @@ impl http_body::Body for TrackedBody {
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         let frame = Pin::new(&mut self.body).poll_frame(cx);
         match &frame {
-            Poll::Pending => self.exchange.work(),
+            Poll::Pending => self.exchange.set_working(true),
             Poll::Ready(Some(Err(error))) => {
                 if let Some(cut) = cut_in(error) {
                     self.exchange.cut_with(cut);
                 }
             }
-            Poll::Ready(_) => self.exchange.hand_over(),
+            Poll::Ready(_) => self.exchange.set_working(false),
         }
         frame
     }
@@ -98,19 +95,6 @@ fn take(share: &mut Share, bytes: usize) -> Option<()> {
     Some(())
 }
 
-/// Why a body could not be read.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum BodyError {
-    /// The body is larger than the limit.
-    TooLarge,
-    /// The other bodies take too much of the memory.
-    NoRoom,
-    /// The client did not send the body in time.
-    TooSlow,
-    /// The connection failed.
-    Broken,
-}
-
 /// A body, with its share of the memory for bodies.
 pub(crate) struct ReadBody {
     bytes: Vec<u8>,
@@ -126,16 +110,23 @@ impl Deref for ReadBody {
 }
 
 impl ReadBody {
-    fn add(&mut self, data: &[u8], limit: usize) -> Result<(), BodyError> {
+    fn add(&mut self, data: &[u8], limit: usize) -> Result<(), Problem> {
         if data.len() > limit.saturating_sub(self.bytes.len()) {
-            return Err(BodyError::TooLarge);
+            return Err(too_large(limit));
         }
         if let Some(share) = &mut self.share {
-            take(share, data.len()).ok_or(BodyError::NoRoom)?;
+            let detail = "Too many large requests are arriving at the same time";
+            let busy = || Problem::busy(Duration::from_secs(1), detail);
+            take(share, data.len()).ok_or_else(busy)?;
         }
         self.bytes.extend_from_slice(data);
         Ok(())
     }
+}
+
+fn too_large(limit: usize) -> Problem {
+    let detail = format!("The request body is larger than {limit} bytes");
+    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, detail)
 }
 
 /// The length of a body, if the headers of the request announce it.
@@ -144,26 +135,31 @@ pub(crate) fn announced(headers: &HeaderMap) -> Option<u64> {
 }
 
 /// Reads a body of at most `limit` bytes. If the headers announce a larger body, fails without
-/// reading any of it.
+/// reading any of it. Fails, too, if the other bodies take too much of the memory, if the client
+/// does not send the body in time, or if the connection fails.
 pub(crate) async fn read(
     head: &Parts,
     body: &mut Body,
     limit: usize,
     share: Option<Share>,
-) -> Result<ReadBody, BodyError> {
+) -> Result<ReadBody, Problem> {
     if announced(&head.headers).is_some_and(|length| length > limit as u64) {
-        return Err(BodyError::TooLarge);
+        return Err(too_large(limit));
     }
     let mut read = ReadBody { bytes: Vec::new(), share };
     let all = async {
         while let Some(frame) = body.frame().await {
-            let frame = frame.map_err(|_| BodyError::Broken)?;
+            let broken = |_| Problem::malformed("The request body could not be read");
+            let frame = frame.map_err(broken)?;
             read.add(frame.data_ref().map_or(&[], |data| data), limit)?;
         }
-        Ok(())
+        Ok::<_, Problem>(())
     };
-    let limit = head.extensions.get().map_or(Duration::MAX, |ClientTimeout(time)| *time);
-    timeout(limit, all).await.map_err(|_| BodyError::TooSlow)??;
+    let time = head.extensions.get().map_or(Duration::MAX, |ClientTimeout(time)| *time);
+    timeout(time, all).await.map_err(|_| {
+        let detail = "The request body did not arrive in time";
+        Problem::new(StatusCode::REQUEST_TIMEOUT, detail)
+    })??;
     Ok(read)
 }
 

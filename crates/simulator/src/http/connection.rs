@@ -1,12 +1,13 @@
-//! Serves one connection.
+//! Serves one connection, and ends it.
 
 use std::{
     convert::Infallible,
     error::Error,
     future::poll_fn,
+    io::{self, ErrorKind},
     pin::{Pin, pin},
     sync::Arc,
-    task::Poll,
+    task::{Context, Poll},
     time::Duration,
 };
 
@@ -25,11 +26,12 @@ use hyper_util::{
     service::TowerToHyperService,
 };
 use tokio::{
+    io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, ReadBuf},
     net::TcpStream,
-    sync::watch,
+    sync::{oneshot, watch},
     time::{sleep, timeout},
 };
-use tokio_rustls::TlsAcceptor;
+use tokio_rustls::{TlsAcceptor, server::TlsStream};
 use tokio_util::either::Either;
 use tracing::debug;
 
@@ -37,7 +39,6 @@ use super::{
     Service,
     activity::{Activity, Cut, Exchange, IdleClose, IdleConnections},
     body::{ClientTimeout, TrackedBody},
-    stream::{LentSocket, Socket, linger, tcp},
 };
 
 /// The maximum size of the headers of a request, and of the buffers of a connection.
@@ -126,8 +127,8 @@ async fn respond(
     if let Some(idle) = response.extensions().get::<IdleClose>() {
         exchange.close_when_idle(*idle);
     }
-    exchange.hand_over();
-    Ok(response.map(|body| TrackedBody::new(body, exchange)))
+    exchange.set_working(false);
+    Ok(response.map(|body| TrackedBody { body, exchange }))
 }
 
 /// Runs a connection until it ends, or until its client has taken too long. hyper itself limits
@@ -191,4 +192,98 @@ fn end_with(error: &(dyn Error + 'static), activity: &Activity) -> End {
 async fn until_stopped(stopped: &mut watch::Receiver<bool>) {
     // An error means that the sender was dropped, which stops the connection, too.
     let _ = stopped.wait_for(|stop| *stop).await;
+}
+
+/// The maximum number of bytes to discard at the end of a connection while the client is still
+/// sending.
+const MAX_DISCARDED: usize = 256 << 20;
+
+/// A connection, with or without TLS.
+type Socket = Either<TcpStream, Box<TlsStream<TcpStream>>>;
+
+/// Returns the TCP connection below TLS.
+fn tcp(socket: &Socket) -> &TcpStream {
+    match socket {
+        Either::Left(stream) => stream,
+        Either::Right(stream) => stream.get_ref().0,
+    }
+}
+
+/// A socket that is lent to hyper. When hyper drops it, the socket goes back to its owner.
+///
+/// `None` only while it is being dropped.
+struct LentSocket(Option<(Socket, oneshot::Sender<Socket>)>);
+
+impl LentSocket {
+    fn new(socket: Socket) -> (Self, oneshot::Receiver<Socket>) {
+        let (end, returned) = oneshot::channel();
+        (Self(Some((socket, end))), returned)
+    }
+
+    fn socket(&mut self) -> io::Result<Pin<&mut Socket>> {
+        let lent = self.0.as_mut().map(|(socket, _)| Pin::new(socket));
+        lent.ok_or_else(|| ErrorKind::NotConnected.into())
+    }
+}
+
+impl AsyncRead for LentSocket {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        self.socket()?.poll_read(cx, buffer)
+    }
+}
+
+impl AsyncWrite for LentSocket {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.socket()?.poll_write(cx, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.socket()?.poll_flush(cx)
+    }
+
+    /// Does nothing, because not hyper but the owner of the connection decides how it ends.
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl Drop for LentSocket {
+    fn drop(&mut self) {
+        if let Some((socket, end)) = self.0.take() {
+            // If the owner no longer waits for the socket, this closes the connection.
+            let _ = end.send(socket);
+        }
+    }
+}
+
+/// Ends a connection: closes the sending side, and discards what still arrives until the client
+/// closes its side. If the simulator closed the connection while received data is unread, the
+/// operating system would send a reset, and the client could lose the last response.
+async fn linger(mut socket: Socket, time: Duration) {
+    let discard = async {
+        let mut left = if socket.shutdown().await.is_ok() { MAX_DISCARDED } else { 0 };
+        while left > 0 && tcp(&socket).readable().await.is_ok() {
+            match read(tcp(&socket)) {
+                Ok(0) => return,
+                Ok(length) => left = left.saturating_sub(length),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                Err(_) => return,
+            }
+        }
+    };
+    let _ = timeout(time, discard).await;
+}
+
+/// A function of its own, so that its buffer is not a part of the future, of which there is one per
+/// connection.
+fn read(stream: &TcpStream) -> io::Result<usize> {
+    stream.try_read(&mut [0; 16 << 10])
 }

@@ -6,30 +6,34 @@
 mod activity;
 pub(crate) mod body;
 mod connection;
-pub(crate) mod cors;
-mod listeners;
 pub(crate) mod outgoing;
 pub(crate) mod response;
 pub(crate) mod signed_url;
-mod stream;
 pub(crate) mod tls;
 
-use std::{io::ErrorKind, sync::Arc, time::Duration};
+use std::{
+    io::{self, ErrorKind},
+    net::{Ipv4Addr, Ipv6Addr, SocketAddr},
+    sync::Arc,
+    time::Duration,
+};
 
-use axum::{Router, http::StatusCode};
+use axum::{
+    Router,
+    http::{HeaderValue, Method, StatusCode},
+};
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::watch,
     task::JoinSet,
 };
 use tokio_rustls::TlsAcceptor;
+use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer, ExposeHeaders};
 use tracing::{debug, warn};
 
 use self::activity::IdleConnections;
-pub(crate) use self::{
-    activity::{Cut, IdleClose},
-    listeners::Listeners,
-};
+pub(crate) use self::activity::{Cut, IdleClose};
+use crate::error::StartError;
 
 /// How long to wait after the operating system could not accept a connection.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_secs(1);
@@ -98,5 +102,67 @@ async fn accept(listener: &TcpListener) -> TcpStream {
                 tokio::time::sleep(ACCEPT_RETRY_DELAY).await;
             }
         }
+    }
+}
+
+/// Lets pages of these origins call the router, or pages of any origin if `*` is among them.
+pub(crate) fn allow_origins(origins: &[String], router: Router) -> Router {
+    if origins.is_empty() {
+        return router;
+    }
+    let origins = if origins.iter().any(|origin| origin == "*") {
+        AllowOrigin::any()
+    } else {
+        AllowOrigin::list(origins.iter().filter_map(|origin| HeaderValue::try_from(origin).ok()))
+    };
+    let layer = CorsLayer::new()
+        .allow_origin(origins)
+        .allow_methods([Method::GET, Method::HEAD, Method::POST])
+        .allow_headers(AllowHeaders::mirror_request())
+        .expose_headers(ExposeHeaders::any());
+    router.layer(layer)
+}
+
+/// The number of free ports to try, until one is free for both IPv4 and IPv6.
+const ATTEMPTS: usize = 8;
+
+/// Sockets with the same port, to which clients can connect from now on. Two may be needed, because
+/// some clients resolve `localhost` to 127.0.0.1, and others to `[::1]`.
+pub(crate) struct Listeners {
+    /// The address of the first socket.
+    pub(crate) address: SocketAddr,
+    pub(crate) sockets: Vec<TcpListener>,
+}
+
+impl Listeners {
+    /// Listens on an address, or by default on a free port of 127.0.0.1. If the address is
+    /// 127.0.0.1, also listens on the same port of `[::1]`, if the machine has IPv6.
+    pub(crate) async fn open(address: Option<SocketAddr>) -> Result<Self, StartError> {
+        let address = address.unwrap_or((Ipv4Addr::LOCALHOST, 0).into());
+        let mut attempts = if address.port() == 0 { ATTEMPTS } else { 1 };
+        loop {
+            attempts -= 1;
+            match Self::bind(address).await {
+                Err(error) if error.kind() == ErrorKind::AddrInUse && attempts > 0 => {}
+                listeners => {
+                    return listeners.map_err(|source| StartError::Listen { address, source });
+                }
+            }
+        }
+    }
+
+    async fn bind(address: SocketAddr) -> io::Result<Self> {
+        let first = TcpListener::bind(address).await?;
+        let address = first.local_addr()?;
+        let mut sockets = vec![first];
+        if address.ip() == Ipv4Addr::LOCALHOST {
+            match TcpListener::bind((Ipv6Addr::LOCALHOST, address.port())).await {
+                Ok(second) => sockets.push(second),
+                // Fail, because `localhost` would otherwise lead some clients to another program.
+                Err(error) if error.kind() == ErrorKind::AddrInUse => return Err(error),
+                Err(error) => debug!(%error, "no IPv6"),
+            }
+        }
+        Ok(Self { address, sockets })
     }
 }

@@ -1,5 +1,5 @@
-//! Creates responses. Also finds the part of a file that the `Range` header of a request asks for,
-//! because video players use that to seek.
+//! Creates responses, also those to rejected requests. Finds the part of a file that the `Range`
+//! header of a request asks for, because video players use that to seek.
 
 use std::{
     ops::Range,
@@ -7,12 +7,15 @@ use std::{
 };
 
 use axum::{
+    Extension,
     body::{Body, Bytes},
-    http::{HeaderMap, HeaderValue, StatusCode, header},
-    response::Response,
+    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
 };
 use serde::Serialize;
 use serde_json::{Value, json};
+
+use crate::runtime::workers::Panicked;
 
 /// Creates a JSON response.
 pub(crate) fn json(status: StatusCode, value: &impl Serialize) -> Response {
@@ -20,11 +23,13 @@ pub(crate) fn json(status: StatusCode, value: &impl Serialize) -> Response {
         Ok(bytes) => (status, bytes),
         Err(_) => (StatusCode::INTERNAL_SERVER_ERROR, b"{}".to_vec()),
     };
-    let mut response = Response::new(Body::from(bytes));
-    *response.status_mut() = status;
-    let kind = HeaderValue::from_static("application/json");
-    response.headers_mut().insert(header::CONTENT_TYPE, kind);
-    response
+    (status, [(header::CONTENT_TYPE, "application/json")], bytes).into_response()
+}
+
+/// The media type of a body, without parameters such as the charset.
+pub(crate) fn media_type(headers: &HeaderMap) -> &str {
+    let given = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    given.and_then(|kind| kind.split(';').next()).unwrap_or_default().trim()
 }
 
 /// The last second that the format of `Date` can express.
@@ -45,9 +50,89 @@ pub(crate) struct Detail(pub(crate) Value);
 /// Creates an error response, `{"detail": ...}`, whose detail is a text or a list.
 pub(crate) fn detail(status: StatusCode, detail: impl Serialize) -> Response {
     let detail = json!(detail);
-    let mut response = json(status, &json!({ "detail": detail }));
-    response.extensions_mut().insert(Detail(detail));
-    response
+    let response = json(status, &json!({ "detail": detail }));
+    (Extension(Detail(detail)), response).into_response()
+}
+
+/// Why a request is rejected: the status code and the detail of the response, and sometimes a
+/// header.
+#[derive(Debug)]
+pub(crate) struct Problem {
+    pub(crate) status: StatusCode,
+    /// A text or a list. In a box, because an error should be small.
+    detail: Box<Value>,
+    header: Option<(HeaderName, HeaderValue)>,
+}
+
+/// The result of handling a request.
+pub(crate) type Handled<T = Response> = Result<T, Problem>;
+
+impl Problem {
+    pub(crate) fn new(status: StatusCode, detail: impl Serialize) -> Self {
+        Self { status, detail: Box::new(json!(detail)), header: None }
+    }
+
+    /// 400: the request cannot be parsed.
+    pub(crate) fn malformed(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, detail.into())
+    }
+
+    pub(crate) fn forbidden(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::FORBIDDEN, detail.into())
+    }
+
+    /// 404: `what` does not exist.
+    pub(crate) fn unknown(what: &str) -> Self {
+        Self::new(StatusCode::NOT_FOUND, format!("Unknown {what}"))
+    }
+
+    /// 404 for a path.
+    pub(crate) fn not_found() -> Self {
+        Self::new(StatusCode::NOT_FOUND, "Not Found")
+    }
+
+    /// 405, with the allowed methods.
+    pub(crate) fn other_methods(allowed: &str) -> Self {
+        let allowed = HeaderValue::from_str(allowed).ok().map(|methods| (header::ALLOW, methods));
+        let detail = "Method Not Allowed";
+        Self { header: allowed, ..Self::new(StatusCode::METHOD_NOT_ALLOWED, detail) }
+    }
+
+    /// 409: the request contradicts the state.
+    pub(crate) fn conflict(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::CONFLICT, detail.into())
+    }
+
+    /// 422: the request can be parsed, but is invalid.
+    pub(crate) fn invalid(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, detail.into())
+    }
+
+    /// 429, with the time to wait in whole seconds.
+    pub(crate) fn busy(wait: Duration, detail: impl Into<String>) -> Self {
+        let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+        let wait = (header::RETRY_AFTER, HeaderValue::from(seconds.max(1)));
+        Self { header: Some(wait), ..Self::new(StatusCode::TOO_MANY_REQUESTS, detail.into()) }
+    }
+
+    /// 500: an internal error of the simulator.
+    pub(crate) fn internal() -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "The simulator failed")
+    }
+}
+
+impl From<Panicked> for Problem {
+    fn from(_: Panicked) -> Self {
+        Self::internal()
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let mut response = detail(self.status, self.detail);
+        response.headers_mut().extend(self.header);
+        response
+    }
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -88,15 +173,14 @@ impl Part {
                 (StatusCode::PARTIAL_CONTENT, Some(range), file.slice(start..end))
             }
         };
-        let part_length = HeaderValue::from(part.len());
-        let mut response = Response::new(body(part));
-        *response.status_mut() = status;
-        let headers = response.headers_mut();
+        let headers = [
+            (header::ACCEPT_RANGES, HeaderValue::from_static("bytes")),
+            (header::CONTENT_LENGTH, HeaderValue::from(part.len())),
+            (header::CONTENT_TYPE, HeaderValue::from_static(kind)),
+        ];
+        let mut response = (status, headers, body(part)).into_response();
         let range = range.and_then(|range| HeaderValue::try_from(range).ok());
-        headers.extend(range.map(|range| (header::CONTENT_RANGE, range)));
-        headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
-        headers.insert(header::CONTENT_LENGTH, part_length);
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+        response.headers_mut().extend(range.map(|range| (header::CONTENT_RANGE, range)));
         response
     }
 

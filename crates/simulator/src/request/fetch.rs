@@ -17,7 +17,7 @@ use url::Url;
 
 use crate::{
     config::FetchImages,
-    http::outgoing::{Allowed, Client, broken},
+    http::outgoing::{Client, broken},
 };
 
 /// The time limit for an image, including its redirects, in real time.
@@ -44,7 +44,7 @@ impl Fetcher {
             }
             FetchImages::Any => None,
         };
-        Some(Self { client: Client::new(Allowed { only_loopback, own_ports }), max_bytes })
+        Some(Self { client: Client::new(only_loopback, own_ports), max_bytes })
     }
 
     /// Fetches the images of a request, all at the same time.

@@ -128,7 +128,7 @@ pub(super) fn lacking(
         Need::Images { images, why } => {
             let given = inputs.len() + urls(body, inputs);
             let problem = format!("the operation needs {why}: the request has {given}");
-            (given < *images).then(|| Violation::value(vec!["body".into()], problem))
+            (given < *images).then(|| Violation::value(["body"], problem))
         }
     }
 }

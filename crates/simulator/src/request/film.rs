@@ -15,7 +15,7 @@ use super::{
     validation::{Checked, NO_URL, is_url},
 };
 use crate::{
-    contract::{self, Step, Violation},
+    contract::{self, Step, Validated, Violation},
     values::texts,
 };
 
@@ -40,7 +40,7 @@ fn missing(name: &str, why: &str) -> Vec<Violation> {
 impl Material {
     /// Reads the given video. Its frames become inputs of the request, and a summary replaces its
     /// text in the body.
-    pub(crate) fn read(checked: &mut Checked, max_pixels: u64) -> Result<Self, Vec<Violation>> {
+    pub(crate) fn read(checked: &mut Checked, max_pixels: u64) -> Validated<Self> {
         let text = |name: &str| checked.body.get(name)?.as_str();
         if text("mode") != Some("v2v") {
             return Ok(Self { duration: DEFAULT_DURATION, clip: None });
@@ -49,8 +49,7 @@ impl Material {
         let Some((name, text)) = given else {
             return Err(missing("video", "`v2v` needs a video"));
         };
-        let wrong =
-            |problem: String| vec![Violation::value(vec!["body".into(), name.into()], problem)];
+        let wrong = |problem: String| vec![Violation::value(["body", name], problem)];
         if is_url(text) {
             return Err(wrong(NO_URL.to_owned()));
         }
@@ -84,8 +83,14 @@ impl Material {
         body: &Value,
         inputs: &[Input],
         size: (u32, u32),
-    ) -> Result<(VideoSpec, Vec<Option<f32>>), Vec<Violation>> {
-        let spec = spec(body, size, self.duration)?;
+    ) -> Validated<(VideoSpec, Vec<Option<f32>>)> {
+        VideoSpec::check_size(size).map_err(|problem| vec![Violation::value(["body"], problem)])?;
+        let field =
+            |name| contract::integer_field(body, name).and_then(|number| number.try_into().ok());
+        let spec = VideoSpec {
+            duration: field("duration").unwrap_or(self.duration),
+            fps: field("fps").unwrap_or(video::DEFAULT_RATE),
+        };
         let times = match (self.clip, body[KEYFRAMES].as_array()) {
             (Some(clip), _) => clip.into_iter().map(Some).collect(),
             (None, None) => unlisted(body, inputs, spec.duration)?,
@@ -95,24 +100,8 @@ impl Material {
     }
 }
 
-/// The settings of a video, from a body whose fields are valid.
-fn spec(body: &Value, size: (u32, u32), duration: u32) -> Result<VideoSpec, Vec<Violation>> {
-    VideoSpec::check_size(size)
-        .map_err(|problem| vec![Violation::value(vec!["body".into()], problem)])?;
-    let field =
-        |name| contract::integer_field(body, name).and_then(|number| number.try_into().ok());
-    Ok(VideoSpec {
-        duration: field("duration").unwrap_or(duration),
-        fps: field("fps").unwrap_or(video::DEFAULT_RATE),
-    })
-}
-
 /// Returns the times of images that are not in the list of keyframes. They are distributed evenly.
-fn unlisted(
-    body: &Value,
-    inputs: &[Input],
-    duration: u32,
-) -> Result<Vec<Option<f32>>, Vec<Violation>> {
+fn unlisted(body: &Value, inputs: &[Input], duration: u32) -> Validated<Vec<Option<f32>>> {
     if body["mode"] == "i2v" && inputs.is_empty() {
         return Err(missing(KEYFRAMES, "`i2v` needs 1 to 10 keyframes"));
     }
@@ -139,11 +128,7 @@ fn time_of(keyframe: &Value) -> &Value {
 }
 
 /// Returns the times of listed keyframes.
-fn listed(
-    items: &[Value],
-    inputs: &[Input],
-    duration: u32,
-) -> Result<Vec<Option<f32>>, Vec<Violation>> {
+fn listed(items: &[Value], inputs: &[Input], duration: u32) -> Validated<Vec<Option<f32>>> {
     let mut violations = Vec::new();
     let mut times: Vec<f32> = Vec::new();
     // If one keyframe has a time, all keyframes must have one.

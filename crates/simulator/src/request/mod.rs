@@ -3,7 +3,6 @@
 pub(crate) mod fetch;
 mod fields;
 pub(crate) mod film;
-pub(crate) mod finetunes;
 pub(crate) mod size;
 pub(crate) mod valid;
 pub(crate) mod validation;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::{
     config::Config,
-    contract::{self, AspectRatio, Submission, Violation},
+    contract::{self, AspectRatio, Submission, Validated, Violation},
 };
 
 /// The size if neither the request nor an image determines it.
@@ -29,7 +29,7 @@ pub(crate) fn of_request(
     submission: &Submission,
     body: &Value,
     inputs: &[Input],
-) -> Result<(u32, u32), Vec<Violation>> {
+) -> Validated<(u32, u32)> {
     let kind = submission.rules.kind;
     let query = SizeQuery { config, submission, body, inputs };
     let size = match kind {
@@ -58,8 +58,11 @@ pub(crate) fn of_request(
     check(config, size)
 }
 
-fn stepped(length: f64) -> u64 {
-    ((length / STEP).round() * STEP) as u64
+/// A size with this ratio of width to height, and about the area of another size.
+fn shaped(ratio: f64, (width, height): (u64, u64)) -> (u64, u64) {
+    let area = (width * height) as f64;
+    let stepped = |length: f64| ((length / STEP).round() * STEP) as u64;
+    (stepped((area * ratio).sqrt()), stepped((area / ratio).sqrt()))
 }
 
 /// Scales a size down to at most this many pixels, keeping its shape.
@@ -69,7 +72,7 @@ fn scaled_down((width, height): (u64, u64), pixels: u64) -> (u64, u64) {
     (side(width), side(height))
 }
 
-fn check(config: &Config, (width, height): (u64, u64)) -> Result<(u32, u32), Vec<Violation>> {
+fn check(config: &Config, (width, height): (u64, u64)) -> Validated<(u32, u32)> {
     let side = json!({ "maximum": config.max_output_side });
     let schema = json!({ "properties": { "width": side, "height": side } });
     let size = json!({ "width": width, "height": height });
@@ -82,7 +85,7 @@ fn check(config: &Config, (width, height): (u64, u64)) -> Result<(u32, u32), Vec
         let max = config.max_output_pixels;
         let problem =
             format!("a picture of {w} x {h} pixels exceeds the simulator's limit of {max} pixels");
-        return Err(vec![Violation::value(vec!["body".into()], problem)]);
+        return Err(vec![Violation::value(["body"], problem)]);
     }
     Ok((w, h))
 }
@@ -108,7 +111,7 @@ impl SizeQuery<'_> {
 
     /// The size of an outpainted picture: `width` and `height`, or the size of the reference image,
     /// which must overlap the picture.
-    fn outpainted(&self) -> Result<(u64, u64), Vec<Violation>> {
+    fn outpainted(&self) -> Validated<(u64, u64)> {
         let reference = self.followed();
         let size = self.sides().or(reference).unwrap_or(DEFAULT);
         let (width, height) = size;
@@ -117,7 +120,7 @@ impl SizeQuery<'_> {
             let problem = format!(
                 "a picture of {width} x {height} pixels exceeds the limit of {most} pixels"
             );
-            return Err(vec![Violation::value(vec!["body".into()], problem)]);
+            return Err(vec![Violation::value(["body"], problem)]);
         }
         let Some(reference) = reference else { return Ok(size) };
         let axes = [
@@ -128,7 +131,7 @@ impl SizeQuery<'_> {
             let offset = i128::from(contract::integer_field(self.body, name).unwrap_or(0));
             let is_seen = offset < picture.into() && offset + i128::from(reference) > 0;
             let problem = "the reference is outside the picture";
-            (!is_seen).then(|| Violation::value(vec!["body".into(), name.into()], problem))
+            (!is_seen).then(|| Violation::value(["body", name], problem))
         };
         let violations: Vec<_> = axes.into_iter().filter_map(unseen).collect();
         if violations.is_empty() { Ok(size) } else { Err(violations) }
@@ -161,18 +164,15 @@ impl SizeQuery<'_> {
     /// if the operation has the field `aspect_ratio`, and `None` otherwise.
     fn aspect_ratio(&self) -> Option<(u64, u64)> {
         let ratio = self.ratio()?;
-        let area = (DEFAULT.0 * DEFAULT.1) as f64;
-        Some((stepped((area * ratio).sqrt()), stepped((area / ratio).sqrt())))
+        Some(shaped(ratio, DEFAULT))
     }
 
     /// The largest frame with the requested aspect ratio, such as 1920 x 1088 for 16:9. `None`
     /// without a ratio, unless the operation has the field.
     fn video(&self) -> Option<(u64, u64)> {
         let ratio = self.ratio()?;
-        let most = VIDEO.0 * VIDEO.1;
-        let (width, height) =
-            (stepped((most as f64 * ratio).sqrt()), stepped((most as f64 / ratio).sqrt()));
-        let over = if width * height > most { STEP as u64 } else { 0 };
+        let (width, height) = shaped(ratio, VIDEO);
+        let over = if width * height > VIDEO.0 * VIDEO.1 { STEP as u64 } else { 0 };
         Some(if width > height { (width - over, height) } else { (width, height - over) })
     }
 

@@ -1,20 +1,21 @@
 //! Reads what a valid request asks for.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, time::Duration};
 
 use imagekiln_painter::{
     images::Input,
-    paint::{FinetuneTint, Format, Guidance, MAX_NAME, Picture, Settings},
+    paint::{FinetuneTint, Format, Guidance, MAX_NAME, OperationKind, Picture, Settings},
 };
 use serde_json::{Value, json};
 
-use super::{fields, finetunes::Trains, validation::Checked};
+use super::{fields, validation::Checked};
 use crate::{
+    billing::accounts::{Accounts, ProjectRef, is_finetune_name},
     config::{Config, OutputFormat},
-    contract::{self, Fields, Submission},
+    contract::{self, Fields, Submission, Validated, Violation},
     faults::RequestedFaults,
     tasks::{
-        logged_request::{LoggedRequest, redact},
+        logged_request::{LoggedRequest, REDACTED, redact},
         outcome::{Directives, Outcome},
     },
     values::{names, secret::Secret, texts},
@@ -28,7 +29,8 @@ pub(crate) struct ValidRequest {
     pub(crate) directives: Directives,
     /// The URL of the webhook, and its secret if there is one.
     pub(crate) webhook: Option<(String, Option<Secret<String>>)>,
-    pub(crate) trains: Trains,
+    /// The name of the finetune that the request trains, if the request sets one.
+    pub(crate) finetune_name: Option<String>,
     pub(crate) shown: LoggedRequest,
     /// The names of the fields that had no effect.
     pub(crate) ignored: Vec<String>,
@@ -49,12 +51,14 @@ impl ValidRequest {
         redact(secret_fields, &mut body);
         redact(secret_fields, &mut unlisted);
         let text = |name: &str| body.get(name).and_then(Value::as_str).map(str::to_owned);
-        let texts = texts(&body, secret_fields, &inputs);
+        let texts = texts(&body, &inputs);
         // Search all fields, because operations without a prompt have no other place for the words.
         let mut directives = directives(&json!([texts, unlisted]));
         if directives.outcome == Outcome::Ready {
             let tolerance = submission.fields.value(&body, "safety_tolerance");
-            config.moderation.check(&texts, tolerance, &mut directives);
+            if let Some((outcome, reason)) = config.moderation.check(&texts, tolerance) {
+                (directives.outcome, directives.reason) = (outcome, Some(reason));
+            }
         }
         let seed = body.get("seed").and_then(contract::integer);
         let picture = Picture {
@@ -73,7 +77,7 @@ impl ValidRequest {
             has_seed: seed.is_some(),
             directives,
             webhook: text("webhook_url").map(|url| (url, secret)),
-            trains: Trains::Nothing,
+            finetune_name: None,
             shown: LoggedRequest::new(body, unlisted),
             ignored: ignored_names,
         }
@@ -142,16 +146,12 @@ fn settings(fields: &Fields, body: &Value) -> Settings {
     }
 }
 
-/// The texts of the request, which are its body without images and secrets.
-fn texts(body: &Value, secret_fields: &BTreeSet<String>, inputs: &[Input]) -> Value {
+/// The texts of the request, which are its redacted body without images and secrets.
+fn texts(body: &Value, inputs: &[Input]) -> Value {
     let mut texts = body.clone();
-    for (name, value) in texts.as_object_mut().into_iter().flatten() {
-        if secret_fields.contains(name) {
-            *value = Value::Null;
-        }
-    }
     let summaries: BTreeSet<_> = inputs.iter().map(|input| input.image.summary()).collect();
-    texts::replace(&mut texts, &|text| summaries.contains(text).then_some(Value::Null));
+    let is_none = |text: &str| text == REDACTED || summaries.contains(text);
+    texts::replace(&mut texts, &|text| is_none(text).then_some(Value::Null));
     texts
 }
 
@@ -177,4 +177,36 @@ fn directives(request: &Value) -> Directives {
         unknown_status: mentions(UNKNOWN_STATUS_WORD),
         faults: RequestedFaults::in_words(request),
     }
+}
+
+const FINETUNE: &str = "finetune_id";
+
+/// The field with the name of a new finetune. The contract leaves the fields open, so the simulator
+/// has chosen this one itself.
+const NEW_FINETUNE: &str = "name";
+
+/// Reads what a validated body says about finetunes. Fails if it uses a finetune that the project
+/// may not use, or if it gives a new finetune a name that the organization already has. Returns the
+/// name of the new finetune, if the request sets one.
+pub(crate) fn finetune_name(
+    accounts: &Accounts,
+    (project, submission, body): (&ProjectRef, &Submission, &Value),
+    unix: Duration,
+) -> Validated<Option<String>> {
+    let wrong = |name: &str, problem| Err(vec![Violation::value(["body", name], problem)]);
+    let used = body.get(FINETUNE).and_then(Value::as_str).filter(|_| submission.takes_finetune());
+    if used.is_some_and(|id| !accounts.knows_finetune(project, id, unix)) {
+        return wrong(FINETUNE, "the project has no finetune of this name");
+    }
+    let trains = submission.rules.kind == OperationKind::Finetune;
+    let Some(name) = body.get(NEW_FINETUNE).and_then(Value::as_str).filter(|_| trains) else {
+        return Ok(None);
+    };
+    if !is_finetune_name(name) {
+        return wrong(NEW_FINETUNE, "a finetune name must not be empty or contain a slash");
+    }
+    if accounts.has_finetune(project, name) {
+        return wrong(NEW_FINETUNE, "the organization already has a finetune of this name");
+    }
+    Ok(Some(name.to_owned()))
 }

@@ -61,7 +61,7 @@ fn parse(bytes: &[u8]) -> Result<Value, Violation> {
     if bytes.is_empty() {
         return Err(Violation::new(["body"], "missing", "Field required"));
     }
-    check_limits(bytes).map_err(|problem| Violation::value(vec!["body".into()], problem))?;
+    check_limits(bytes).map_err(|problem| Violation::value(["body"], problem))?;
     serde_json::from_slice(bytes).map_err(|error| {
         let lines =
             bytes.split_inclusive(|byte| *byte == b'\n').take(error.line().saturating_sub(1));
@@ -116,8 +116,17 @@ impl Check<'_> {
                     }
                     _ => return,
                 };
-                let image = self.image(text, takes_address, self.max_pixels(max_megapixels));
-                self.take(value, loc, image, is_mask);
+                match self.image(text, takes_address, self.max_pixels(max_megapixels)) {
+                    Err(problem) => self.value_error(loc, problem),
+                    Ok(image) => {
+                        // A summary replaces the text in the body.
+                        *value = image.summary().into();
+                        if let Image::Inline(inline) = &image {
+                            self.found.images.push((loc.to_vec(), inline.clone()));
+                        }
+                        self.found.inputs.push(Input { place: place(loc), is_mask, image });
+                    }
+                }
             }
             Value::Array(values) => {
                 let item = field.and_then(|field| field.items.as_deref());
@@ -183,26 +192,6 @@ impl Check<'_> {
                     max.width, max.height, min.width, min.height
                 );
                 self.value_error(loc, problem);
-            }
-        }
-    }
-
-    /// Adds an image to the inputs, and replaces its text in the body by a summary.
-    fn take(
-        &mut self,
-        value: &mut Value,
-        loc: &[Step],
-        image: Result<Image, String>,
-        is_mask: bool,
-    ) {
-        match image {
-            Err(problem) => self.value_error(loc, problem),
-            Ok(image) => {
-                *value = image.summary().into();
-                if let Image::Inline(inline) = &image {
-                    self.found.images.push((loc.to_vec(), inline.clone()));
-                }
-                self.found.inputs.push(Input { place: place(loc), is_mask, image });
             }
         }
     }

@@ -25,8 +25,7 @@ impl Chance {
 
     /// Returns a random number from 0 up to, but not including, 1.
     pub(crate) fn fraction(self, purpose: &str, number: u64) -> f64 {
-        let [a, b, c, d, ..] = self.bytes(purpose, number);
-        f64::from(u32::from_be_bytes([a, b, c, d])) / (f64::from(u32::MAX) + 1.0)
+        f64::from(self.integer(purpose, number)) / (f64::from(u32::MAX) + 1.0)
     }
 
     /// Returns a task id, which has the form of a version 4 UUID.
@@ -40,7 +39,11 @@ impl Chance {
 
     /// Returns the seed of a picture whose request does not set one.
     pub(crate) fn picture_seed(self, number: u64) -> u32 {
-        let [a, b, c, d, ..] = self.bytes("picture seed", number);
+        self.integer("picture seed", number)
+    }
+
+    fn integer(self, purpose: &str, number: u64) -> u32 {
+        let [a, b, c, d, ..] = self.bytes(purpose, number);
         u32::from_be_bytes([a, b, c, d])
     }
 }

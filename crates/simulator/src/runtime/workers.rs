@@ -5,12 +5,14 @@
 use std::{
     collections::HashMap,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     thread::available_parallelism,
 };
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tracing::debug;
+
+use super::Lock;
 
 /// Images with more pixels are large jobs, which take longer than a few hundredths of a second.
 const MAX_SMALL_PIXELS: u64 = 1 << 20;
@@ -53,9 +55,6 @@ pub(crate) struct WorkerPool {
 #[derive(Debug)]
 pub(crate) struct Panicked;
 
-/// The permission to run one job.
-pub(crate) struct WorkerPermit(OwnedSemaphorePermit);
-
 impl WorkerPool {
     pub(crate) fn new() -> Self {
         let cores = available_parallelism().map_or(2, usize::from);
@@ -66,12 +65,12 @@ impl WorkerPool {
 
     /// Waits for the permission to run a job. Jobs of the same size get it in the order of their
     /// calls.
-    pub(crate) async fn permit(&self, size: JobSize) -> Result<WorkerPermit, Panicked> {
+    pub(crate) async fn permit(&self, size: JobSize) -> Result<OwnedSemaphorePermit, Panicked> {
         let permits = match size {
             JobSize::Tiny | JobSize::Small => &self.small,
             JobSize::Large => &self.large,
         };
-        Arc::clone(permits).acquire_owned().await.map(WorkerPermit).map_err(|_| Panicked)
+        Arc::clone(permits).acquire_owned().await.map_err(|_| Panicked)
     }
 
     pub(crate) async fn run<T: Send + 'static>(
@@ -82,28 +81,27 @@ impl WorkerPool {
         if size == JobSize::Tiny {
             return catch_unwind(AssertUnwindSafe(work)).map_err(|_| Panicked);
         }
-        self.permit(size).await?.run(work).await
+        run_with(self.permit(size).await?, work).await
     }
 }
 
-impl WorkerPermit {
-    pub(crate) async fn run<T: Send + 'static>(
-        self,
-        work: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, Panicked> {
-        let work = move || {
-            let done = work();
-            drop(self.0);
-            done
-        };
-        tokio::task::spawn_blocking(work).await.map_err(|_| Panicked)
-    }
+/// Runs a job on a thread of its own, and then returns its permission.
+async fn run_with<T: Send + 'static>(
+    permit: OwnedSemaphorePermit,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Panicked> {
+    let work = move || {
+        let done = work();
+        drop(permit);
+        done
+    };
+    tokio::task::spawn_blocking(work).await.map_err(|_| Panicked)
 }
 
 /// Runs jobs that have keys. While a job runs, further calls with its key wait for its result.
 pub(crate) struct SingleFlight<T> {
     pool: WorkerPool,
-    jobs: Mutex<HashMap<String, Arc<Job<T>>>>,
+    jobs: Lock<HashMap<String, Arc<Job<T>>>>,
 }
 
 /// The result of a job, or `None` while the job has not ended.
@@ -111,11 +109,7 @@ type Job<T> = watch::Sender<Option<T>>;
 
 impl<T: Clone + Send + Sync + 'static> SingleFlight<T> {
     pub(crate) fn new(pool: WorkerPool) -> Arc<Self> {
-        Arc::new(Self { pool, jobs: Mutex::default() })
-    }
-
-    fn jobs(&self) -> MutexGuard<'_, HashMap<String, Arc<Job<T>>>> {
-        self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
+        Arc::new(Self { pool, jobs: Lock::default() })
     }
 
     /// Runs a job, or waits for the result of the job with this key if it is in progress. When it
@@ -128,7 +122,7 @@ impl<T: Clone + Send + Sync + 'static> SingleFlight<T> {
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Option<T> {
         let mut result = {
-            let mut jobs = self.jobs();
+            let mut jobs = self.jobs.lock();
             match jobs.get(key) {
                 Some(job) => job.subscribe(),
                 None => {
@@ -153,15 +147,15 @@ impl<T: Clone + Send + Sync + 'static> SingleFlight<T> {
         let Ok(permit) = self.pool.permit(size).await else { return };
         {
             // While the jobs are locked, nobody can begin to wait for this one.
-            let mut jobs = self.jobs();
+            let mut jobs = self.jobs.lock();
             if job.receiver_count() == 0 {
                 jobs.remove(&key);
                 return;
             }
         }
         debug!(key, "a job starts");
-        let done = permit.run(work).await.ok();
-        self.jobs().remove(&key);
+        let done = run_with(permit, work).await.ok();
+        self.jobs.lock().remove(&key);
         // If the job panicked, those who wait get `None` when the sender is dropped.
         job.send_replace(done);
     }
@@ -200,7 +194,7 @@ mod tests {
         }
         assert_eq!(jobs.run("a", SIZE, || panic!("it started")).now_or_never(), None);
         drop(permits);
-        while !jobs.jobs().is_empty() {
+        while !jobs.jobs.lock().is_empty() {
             yield_now().await;
         }
         assert_eq!(jobs.run("a", SIZE, || 7).await, Some(7));

@@ -70,11 +70,14 @@ impl LoggedRequest {
     }
 }
 
+/// What replaces a secret.
+pub(crate) const REDACTED: &str = "[redacted]";
+
 /// Redacts the secret fields of a body.
 pub(crate) fn redact(secret_fields: &BTreeSet<String>, body: &mut Value) {
     for (name, value) in body.as_object_mut().into_iter().flatten() {
         if secret_fields.contains(name) && !value.is_null() {
-            *value = "[redacted]".into();
+            *value = REDACTED.into();
         }
     }
 }

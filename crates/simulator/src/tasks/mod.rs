@@ -158,10 +158,12 @@ pub(crate) struct Tasks {
     operations: BTreeMap<String, u64>,
     #[serde(skip)]
     bytes: u64,
+    #[serde(skip)]
+    retention: Retention,
 }
 
 /// Limits on what the simulator keeps of tasks.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(crate) struct Retention {
     /// The maximum total size of requests, images and pictures, in bytes.
     pub(crate) bytes: u64,
@@ -170,6 +172,10 @@ pub(crate) struct Retention {
 }
 
 impl Tasks {
+    pub(crate) fn new(retention: Retention) -> Self {
+        Self { retention, ..Self::default() }
+    }
+
     /// The number of tasks that were ever accepted, which is also the number of the next task.
     pub(crate) fn accepted(&self) -> u64 {
         self.accepted
@@ -226,7 +232,7 @@ impl Tasks {
     /// Records which tasks have ended by now, and frees memory: first drops images of requests
     /// whose pictures can no longer be downloaded, because their delivery URLs have expired; then,
     /// if that is not enough, drops whole tasks that have ended, oldest first.
-    pub(crate) fn settle(&mut self, now: Duration, retention: Retention) {
+    pub(crate) fn settle(&mut self, now: Duration) {
         let mut ended = Vec::new();
         for waiting in self.active.values_mut() {
             while let Some(first) = waiting.first().copied().filter(|(end, _)| *end <= now) {
@@ -246,12 +252,12 @@ impl Tasks {
                 self.with_images.push_back(number);
             }
         }
-        self.evict(now, retention);
+        self.evict(now);
     }
 
-    fn evict(&mut self, now: Duration, retention: Retention) {
+    fn evict(&mut self, now: Duration) {
         // Delivery URLs contain whole seconds, so they may be valid for up to a second longer.
-        let lifetime = retention.image_lifetime.saturating_add(Duration::from_secs(1));
+        let lifetime = self.retention.image_lifetime.saturating_add(Duration::from_secs(1));
         while let Some(number) = self.with_images.front() {
             match self.kept.get_mut(number) {
                 Some(task) if now <= task.final_at.saturating_add(lifetime) => break,
@@ -265,7 +271,7 @@ impl Tasks {
             }
             self.with_images.pop_front();
         }
-        while self.bytes > retention.bytes {
+        while self.bytes > self.retention.bytes {
             let Some(number) = self.finished.pop_front() else { return };
             if let Some(task) = self.kept.remove(&number) {
                 self.forget(&task);
@@ -299,13 +305,7 @@ impl Tasks {
     }
 
     /// Stores the rendered picture of a task, and frees memory for it.
-    pub(crate) fn keep_picture(
-        &mut self,
-        id: &str,
-        picture: Bytes,
-        now: Duration,
-        retention: Retention,
-    ) {
+    pub(crate) fn keep_picture(&mut self, id: &str, picture: Bytes, now: Duration) {
         let Some(task) = self.numbers.get(id).and_then(|number| self.kept.get_mut(number)) else {
             return;
         };
@@ -313,7 +313,7 @@ impl Tasks {
             self.bytes += picture.len() as u64;
             task.painted = Some(picture);
         }
-        self.settle(now, retention);
+        self.settle(now);
     }
 
     pub(crate) fn get(&self, id: &str) -> Option<&Task> {
@@ -352,13 +352,14 @@ impl Tasks {
         retention: Retention,
         base: impl Fn(Region) -> String,
     ) {
-        let Self { accepted, ready, failed, kept, .. } = std::mem::take(self);
+        let fresh = Self::new(retention);
+        let Self { accepted, ready, failed, kept, .. } = std::mem::replace(self, fresh);
         for (number, mut task) in kept {
             task.base = base(task.region);
             self.accepted = number;
             self.insert(task);
         }
-        self.settle(now, retention);
+        self.settle(now);
         (self.accepted, self.ready, self.failed) = (accepted, ready, failed);
     }
 
@@ -391,9 +392,6 @@ impl Tasks {
 
 /// Whether a text has the form of a UUID in lower case, like all task ids.
 fn is_task_id(text: &str) -> bool {
-    let fits = |(at, byte): (usize, u8)| match at {
-        8 | 13 | 18 | 23 => byte == b'-',
-        _ => matches!(byte, b'0'..=b'9' | b'a'..=b'f'),
-    };
-    text.len() == 36 && text.bytes().enumerate().all(fits)
+    let is_digit = |c: char| matches!(c, '0'..='9' | 'a'..='f' | '-');
+    text.split('-').map(str::len).eq([8, 4, 4, 4, 12]) && text.chars().all(is_digit)
 }

@@ -92,32 +92,28 @@ impl Default for Moderation {
 }
 
 impl Moderation {
-    /// If moderation stops a request, sets the outcome and the reason. Input moderation comes
+    /// If moderation stops a request, returns the outcome and the reason. Input moderation comes
     /// first.
     pub(crate) fn check(
         &self,
         request: &Value,
         tolerance: Option<&Value>,
-        directives: &mut Directives,
-    ) {
+    ) -> Option<(Outcome, String)> {
         let tolerance = tolerance.and_then(Value::as_f64).unwrap_or(DEFAULT_TOLERANCE);
         let checks = [
             (&self.input, Outcome::RequestModerated, "request"),
             (&self.output, Outcome::ContentModerated, "picture"),
         ];
-        for (words, outcome, checked) in checks {
-            let found = words.iter().find(|(word, severity)| {
+        checks.into_iter().find_map(|(words, outcome, checked)| {
+            let (word, severity) = words.iter().find(|(word, severity)| {
                 f64::from(**severity) > tolerance && mentions(request, word)
-            });
-            if let Some((word, severity)) = found {
-                directives.outcome = outcome;
-                directives.reason = Some(format!(
-                    "Moderation found \u{201c}{word}\u{201d} in the {checked}: its severity of \
-                     {severity} is above the safety tolerance of {tolerance}."
-                ));
-                return;
-            }
-        }
+            })?;
+            let reason = format!(
+                "Moderation found \u{201c}{word}\u{201d} in the {checked}: its severity of \
+                 {severity} is above the safety tolerance of {tolerance}."
+            );
+            Some((outcome, reason))
+        })
     }
 }
 

@@ -1,4 +1,4 @@
-//! Searches and replaces the texts in a JSON value, at any depth.
+//! Searches and replaces the texts and other values in a JSON value, at any depth.
 
 use serde_json::Value;
 
@@ -14,16 +14,19 @@ pub(crate) fn any(value: &Value, holds: &mut impl FnMut(&str) -> bool) -> bool {
 
 /// Replaces the texts for which `replacement` returns a value.
 pub(crate) fn replace(value: &mut Value, replacement: &impl Fn(&str) -> Option<Value>) {
+    change(value, &|value| {
+        if let Some(other) = value.as_str().and_then(replacement) {
+            *value = other;
+        }
+    });
+}
+
+/// Changes a value, and then the values in it.
+pub(crate) fn change(value: &mut Value, one: &impl Fn(&mut Value)) {
+    one(value);
     match value {
-        Value::String(text) => {
-            if let Some(other) = replacement(text) {
-                *value = other;
-            }
-        }
-        Value::Array(items) => items.iter_mut().for_each(|item| replace(item, replacement)),
-        Value::Object(fields) => {
-            fields.values_mut().for_each(|field| replace(field, replacement));
-        }
+        Value::Array(items) => items.iter_mut().for_each(|item| change(item, one)),
+        Value::Object(fields) => fields.values_mut().for_each(|field| change(field, one)),
         _ => {}
     }
 }

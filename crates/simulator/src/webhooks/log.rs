@@ -6,13 +6,12 @@ use std::{
     time::Duration,
 };
 
-use axum::http::HeaderValue;
+use axum::{body::Bytes, http::HeaderValue};
 use url::Origin;
 
 use super::{
+    interface::{WebhookAttempt, WebhookCause, WebhookDelivery, WebhookSettings, WebhookState},
     sender::{Headers, SigningKey},
-    settings::WebhookSettings,
-    view::{WebhookAttempt, WebhookCause, WebhookDelivery, WebhookState},
 };
 use crate::http::outgoing::Target;
 
@@ -35,6 +34,28 @@ impl Delivery {
     /// The scheme, host and port of the receiver's URL.
     fn origin(&self) -> Option<Origin> {
         self.receiver.as_ref().map(|(target, _)| target.url.origin())
+    }
+
+    /// Records that an attempt begins, and returns what to send: the receiver, the headers and the
+    /// body. `timestamp` is the Unix time.
+    pub(super) fn attempt(
+        &mut self,
+        settings: &WebhookSettings,
+        now: Duration,
+        timestamp: u64,
+    ) -> Option<(Target, Headers, Bytes)> {
+        let (shown, (target, key)) = (&mut self.shown, self.receiver.clone()?);
+        let body = Bytes::from(shown.body.expose().clone());
+        let headers = key.headers(settings, &shown.webhook_id, timestamp, &body);
+        let text = |value: &HeaderValue| match value.to_str() {
+            Ok(text) if !value.is_sensitive() => text.to_owned(),
+            _ => "[redacted]".to_owned(),
+        };
+        shown.due_at = now;
+        shown.headers =
+            headers.iter().map(|(name, value)| (name.to_string(), text(value))).collect();
+        shown.attempts.push(WebhookAttempt { at: now, status: None, problem: None });
+        Some((target, headers, body))
     }
 
     fn size(&self) -> usize {
@@ -120,8 +141,8 @@ impl DeliveryLog {
         }
     }
 
-    pub(super) fn get(&self, number: u64) -> Option<&Delivery> {
-        self.deliveries.get(&number)
+    pub(super) fn get_mut(&mut self, number: u64) -> Option<&mut Delivery> {
+        self.deliveries.get_mut(&number)
     }
 
     /// The time at which the next delivery is due.
@@ -140,20 +161,6 @@ impl DeliveryLog {
         self.held.remove(&number);
         let origin = self.deliveries.get(&number)?.origin()?;
         Some(((due_at, number), origin))
-    }
-
-    /// Records that an attempt begins, with these headers.
-    pub(super) fn attempt(&mut self, number: u64, now: Duration, headers: &Headers) {
-        let text = |value: &HeaderValue| match value.to_str() {
-            Ok(text) if !value.is_sensitive() => text.to_owned(),
-            _ => "[redacted]".to_owned(),
-        };
-        if let Some(Delivery { shown, .. }) = self.deliveries.get_mut(&number) {
-            shown.due_at = now;
-            shown.headers =
-                headers.iter().map(|(name, value)| (name.to_string(), text(value))).collect();
-            shown.attempts.push(WebhookAttempt { at: now, status: None, problem: None });
-        }
     }
 
     /// Records how the last attempt ended: with the status code of the receiver's response, or with

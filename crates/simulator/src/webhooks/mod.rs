@@ -1,14 +1,10 @@
 //! Webhooks: when a task ends, the simulator sends the result to the URL in the task's request.
 
+mod interface;
 mod log;
 mod sender;
-mod settings;
-mod view;
 
-use std::{
-    sync::{Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::time::Duration;
 
 use axum::body::Bytes;
 use serde_json::{Value, json};
@@ -16,18 +12,18 @@ use tokio::sync::watch;
 use tracing::{debug, info, warn};
 use url::Url;
 
+pub use self::interface::{
+    WebhookAttempt, WebhookCause, WebhookDelivery, WebhookScheme, WebhookSettings, WebhookState,
+};
 pub(crate) use self::sender::run;
 use self::{
     log::{Delivery, DeliveryLog},
     sender::{Headers, SigningKey},
 };
-pub use self::{
-    settings::{WebhookScheme, WebhookSettings},
-    view::{WebhookAttempt, WebhookCause, WebhookDelivery, WebhookState},
-};
 use crate::{
-    http::outgoing::{Allowed, Client, Target},
+    http::outgoing::{Client, Target},
     runtime::{
+        Lock,
         chance::{Chance, hex},
         clock::Clock,
     },
@@ -97,7 +93,7 @@ pub(crate) struct Webhooks {
     clock: Clock,
     chance: Chance,
     client: Client,
-    log: Mutex<DeliveryLog>,
+    log: Lock<DeliveryLog>,
     /// Notifies its receivers of every change of the log.
     changes: watch::Sender<()>,
 }
@@ -117,8 +113,8 @@ impl Webhooks {
             settings,
             clock,
             chance,
-            client: Client::new(Allowed { only_loopback, own_ports }),
-            log: Mutex::default(),
+            client: Client::new(only_loopback, own_ports),
+            log: Lock::default(),
             changes: watch::Sender::new(()),
         }
     }
@@ -126,70 +122,53 @@ impl Webhooks {
     /// Queues a webhook until its task ends. If the receiver is not allowed, the delivery is only
     /// recorded as refused.
     pub(crate) fn enqueue(&self, webhook: &Webhook) {
-        let Webhook { task, url, secret, result, faults, .. } = webhook;
-        let secret = secret.as_ref().map(|secret| secret.expose().as_str());
-        let mut deliveries = Vec::new();
-        if faults.forged {
-            let other = hex(&self.chance.bytes("forged secret", 0));
-            let other = secret.map(|_| format!("forged-{other}"));
-            let forged = another(result);
-            deliveries.push(self.delivery(
-                webhook,
-                WebhookCause::Forgery,
-                other.as_deref(),
-                &forged,
-            ));
-        }
-        let mut delivery = self.delivery(webhook, WebhookCause::Final, secret, result);
-        if let Some(refusal) = delivery.shown.refusal {
-            info!(task, url = shown(url), refusal, "webhook refused");
-        }
-        if faults.out_of_order {
-            let due_at = &mut delivery.shown.due_at;
-            delivery.held_from = Some(*due_at);
-            *due_at = due_at.saturating_add(HELD_AT_MOST);
-        }
-        let mut duplicate = delivery.clone();
-        duplicate.shown.cause = WebhookCause::Duplicate;
-        deliveries.push(delivery);
-        deliveries.extend(faults.duplicate.then_some(duplicate));
-        let mut log = self.log();
-        for delivery in deliveries {
-            if log.insert(&self.settings, delivery).is_none() {
-                warn!(task, "webhook not sent: the log is full of pending deliveries");
+        let Webhook { task, url, faults, .. } = webhook;
+        let causes = [
+            faults.forged.then_some(WebhookCause::Forgery),
+            Some(WebhookCause::Final),
+            faults.duplicate.then_some(WebhookCause::Duplicate),
+        ];
+        self.change(|log| {
+            for cause in causes.into_iter().flatten() {
+                let delivery = self.delivery(webhook, cause);
+                if let (Some(refusal), WebhookCause::Final) = (delivery.shown.refusal, cause) {
+                    info!(task, url = shown(url), refusal, "webhook refused");
+                }
+                if log.insert(&self.settings, delivery).is_none() {
+                    warn!(task, "webhook not sent: the log is full of pending deliveries");
+                }
             }
-        }
-        drop(log);
-        self.changes.send_replace(());
+        });
     }
 
     /// Moves the webhooks of a task to an earlier time, because the task ends at `final_at` instead
     /// of later, with this result.
     pub(crate) fn bring_forward(&self, task: &str, final_at: Duration, result: &Value) {
-        self.log().bring_forward(task, final_at, |cause| match cause {
-            WebhookCause::Forgery => another(result).to_string(),
-            _ => result.to_string(),
-        });
-        self.changes.send_replace(());
+        self.change(|log| log.bring_forward(task, final_at, |cause| body(cause, result)));
     }
 
-    fn delivery(
-        &self,
-        webhook: &Webhook,
-        cause: WebhookCause,
-        secret: Option<&str>,
-        result: &Value,
-    ) -> Delivery {
-        let parsed = Url::parse(&webhook.url).map_err(|_| "could not parse the URL");
+    fn delivery(&self, webhook: &Webhook, cause: WebhookCause) -> Delivery {
+        let Webhook { task, url, secret, final_at, result, faults } = webhook;
+        let is_forged = cause == WebhookCause::Forgery;
+        let secret = secret.as_ref().map(|secret| {
+            if is_forged {
+                format!("forged-{}", hex(&self.chance.bytes("forged secret", 0)))
+            } else {
+                secret.expose().clone()
+            }
+        });
+        let parsed = Url::parse(url).map_err(|_| "could not parse the URL");
         let target = parsed.and_then(|url| self.client.target(url));
-        let receiver =
-            target.and_then(|target| Ok((target, SigningKey::new(self.settings.scheme, secret)?)));
-        let drawn = self.chance.bytes(&format!("webhook id of {}", webhook.task), 0);
+        let key = || SigningKey::new(self.settings.scheme, secret.as_deref());
+        let receiver = target.and_then(|target| Ok((target, key()?)));
+        let drawn = self.chance.bytes(&format!("webhook id of {task}"), 0);
+        let due_at = final_at.saturating_add(faults.late);
+        let held_from = (faults.out_of_order && !is_forged).then_some(due_at);
         Delivery {
             shown: WebhookDelivery {
                 id: 0,
-                task: webhook.task.clone(),
-                url: shown(&webhook.url),
+                task: task.clone(),
+                url: shown(url),
                 webhook_id: format!("msg_{}", hex(&drawn)),
                 cause,
                 state: match receiver {
@@ -197,14 +176,14 @@ impl Webhooks {
                     Err(_) => WebhookState::Refused,
                 },
                 refusal: receiver.as_ref().err().copied(),
-                due_at: webhook.final_at.saturating_add(webhook.faults.late),
-                body: result.to_string().into(),
+                due_at: held_from.map_or(due_at, |due_at| due_at.saturating_add(HELD_AT_MOST)),
+                body: body(cause, result).into(),
                 headers: Vec::new(),
                 attempts: Vec::new(),
             },
             receiver: receiver.ok(),
-            final_at: webhook.final_at,
-            held_from: None,
+            final_at: *final_at,
+            held_from,
         }
     }
 
@@ -212,34 +191,31 @@ impl Webhooks {
     /// number of the new delivery. Returns `None` if the log does not have the delivery, or has no
     /// room for another one.
     pub(crate) fn redeliver(&self, number: u64) -> Option<u64> {
-        let mut log = self.log();
-        let mut again = log.get(number)?.clone();
-        again.held_from = None;
-        again.shown = WebhookDelivery {
-            cause: match again.shown.cause {
-                WebhookCause::Forgery => WebhookCause::Forgery,
-                _ => WebhookCause::Redelivery,
-            },
-            state: match again.shown.refusal {
-                None => WebhookState::Waiting,
-                Some(_) => WebhookState::Refused,
-            },
-            due_at: self.clock.now(),
-            headers: Vec::new(),
-            attempts: Vec::new(),
-            ..again.shown
-        };
-        let again = log.insert(&self.settings, again);
-        drop(log);
-        self.changes.send_replace(());
-        again
+        self.change(|log| {
+            let mut again = log.get_mut(number)?.clone();
+            again.held_from = None;
+            again.shown = WebhookDelivery {
+                cause: match again.shown.cause {
+                    WebhookCause::Forgery => WebhookCause::Forgery,
+                    _ => WebhookCause::Redelivery,
+                },
+                state: match again.shown.refusal {
+                    None => WebhookState::Waiting,
+                    Some(_) => WebhookState::Refused,
+                },
+                due_at: self.clock.now(),
+                headers: Vec::new(),
+                attempts: Vec::new(),
+                ..again.shown
+            };
+            log.insert(&self.settings, again)
+        })
     }
 
     /// Removes the deliveries of the tasks for which `keep` returns false. An attempt in progress
     /// continues, but its outcome is not recorded.
     pub(crate) fn retain(&self, keep: impl Fn(&str) -> bool) {
-        self.log().retain(keep);
-        self.changes.send_replace(());
+        self.change(|log| log.retain(keep));
     }
 
     /// Returns a channel that is notified whenever deliveries change.
@@ -249,7 +225,7 @@ impl Webhooks {
 
     /// Counts the kept deliveries in each state.
     pub(crate) fn counts(&self) -> [(&'static str, u64); 4] {
-        let log = self.log();
+        let log = self.log.lock();
         let count = |state| log.views().filter(|delivery| delivery.state == state).count() as u64;
         [
             ("waiting", count(WebhookState::Waiting)),
@@ -261,12 +237,12 @@ impl Webhooks {
 
     /// The kept deliveries in the order of their numbers.
     pub(crate) fn views(&self) -> Vec<WebhookDelivery> {
-        self.log().views().cloned().collect()
+        self.log.lock().views().cloned().collect()
     }
 
     /// The kept deliveries of a task, in the order of their numbers.
     pub(crate) fn views_of(&self, task: &str) -> Vec<WebhookDelivery> {
-        self.log().views().filter(|delivery| delivery.task == task).cloned().collect()
+        self.log.lock().views().filter(|delivery| delivery.task == task).cloned().collect()
     }
 
     /// Waits until `holds` returns true for the kept deliveries, and returns them.
@@ -288,17 +264,10 @@ impl Webhooks {
 
     /// Records that an attempt begins, and returns what to send.
     fn begin(&self, number: u64) -> Option<(Target, Headers, Bytes)> {
-        let mut log = self.log();
-        let Delivery { shown, receiver, .. } = log.get(number)?;
-        let (target, key) = receiver.clone()?;
-        let body = Bytes::from(shown.body.expose().clone());
-        let now = self.clock.now();
-        let timestamp = self.clock.unix_at(now).as_secs();
-        let headers = key.headers(&self.settings, &shown.webhook_id, timestamp, &body);
-        log.attempt(number, now, &headers);
-        drop(log);
-        self.changes.send_replace(());
-        Some((target, headers, body))
+        self.change(|log| {
+            let now = self.clock.now();
+            log.get_mut(number)?.attempt(&self.settings, now, self.clock.unix_at(now).as_secs())
+        })
     }
 
     /// Records how an attempt ended.
@@ -307,9 +276,8 @@ impl Webhooks {
             Ok(status) => status.to_string(),
             Err(problem) => problem.clone(),
         };
-        let ended =
-            self.log().attempted(number, response, &self.settings.retry_after, self.clock.now());
-        self.changes.send_replace(());
+        let (pauses, now) = (&self.settings.retry_after, self.clock.now());
+        let ended = self.change(|log| log.attempted(number, response, pauses, now));
         let Some(WebhookDelivery { task, url, state, attempts, .. }) = ended else { return };
         let attempt = attempts.len();
         match state {
@@ -325,18 +293,24 @@ impl Webhooks {
         }
     }
 
-    fn log(&self) -> MutexGuard<'_, DeliveryLog> {
-        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Changes the log, and notifies those who wait for changes.
+    fn change<T>(&self, change: impl FnOnce(&mut DeliveryLog) -> T) -> T {
+        let changed = change(&mut self.log.lock());
+        self.changes.send_replace(());
+        changed
     }
 }
 
-/// Returns the result of the same task with another status, for a forged webhook.
-fn another(result: &Value) -> Value {
-    let id = &result["id"];
-    if result["status"] == "Ready" {
-        json!({ "id": id, "status": "Error" })
-    } else {
-        let sample = "https://forged.invalid/sample.png";
-        json!({ "id": id, "status": "Ready", "result": { "sample": sample } })
+/// The body of a webhook, which is the result of its task. A forged one claims another status.
+fn body(cause: WebhookCause, result: &Value) -> String {
+    let (id, sample) = (&result["id"], "https://forged.invalid/sample.png");
+    match cause {
+        WebhookCause::Forgery if result["status"] == "Ready" => {
+            json!({ "id": id, "status": "Error" }).to_string()
+        }
+        WebhookCause::Forgery => {
+            json!({ "id": id, "status": "Ready", "result": { "sample": sample } }).to_string()
+        }
+        _ => result.to_string(),
     }
 }

@@ -22,10 +22,7 @@ use tokio::{
 };
 use url::Origin;
 
-use super::{
-    Webhooks,
-    settings::{WebhookScheme, WebhookSettings},
-};
+use super::{WebhookScheme, WebhookSettings, Webhooks};
 use crate::{http::outgoing::Target, runtime::chance::hex};
 
 /// The maximum number of concurrent attempts, if each is to a different receiver.
@@ -106,7 +103,7 @@ pub(crate) async fn run(webhooks: Arc<Webhooks>, mut stop: watch::Receiver<bool>
         changes.mark_unchanged();
         sender.enqueue_due();
         while sender.start_one() {}
-        let next = sender.webhooks.log().next_due();
+        let next = sender.webhooks.log.lock().next_due();
         let clock = &sender.webhooks.clock;
         tokio::select! {
             // An error means that the simulator was dropped, which stops the sender, too.
@@ -126,7 +123,7 @@ pub(crate) async fn run(webhooks: Arc<Webhooks>, mut stop: watch::Receiver<bool>
 
 impl Sender {
     fn enqueue_due(&mut self) {
-        let mut log = self.webhooks.log();
+        let mut log = self.webhooks.log.lock();
         let now = self.webhooks.clock.now();
         while let Some((delivery, origin)) = log.take_due(now) {
             self.queues.entry(origin).or_default().waiting.push_back(delivery);

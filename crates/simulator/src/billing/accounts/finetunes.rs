@@ -22,14 +22,6 @@ pub(super) struct StoredFinetune {
     pub(super) trained_by: String,
 }
 
-/// A finetune that a task begins to train.
-pub(crate) struct Training {
-    pub(crate) name: String,
-    pub(crate) task: String,
-    /// The Unix time at which the task ends.
-    pub(crate) ends_at: Duration,
-}
-
 impl StoredFinetune {
     /// Creates a finetune that can be used at once.
     pub(super) fn usable(finetune: Finetune) -> Self {
@@ -71,13 +63,19 @@ impl Accounts {
         organization.is_some_and(|organization| organization.finetunes.contains_key(name))
     }
 
-    /// Adds a private finetune to the project's organization. It can be used after its training.
-    pub(crate) fn train(&mut self, project: &ProjectRef, training: Training, unix: Duration) {
-        let Training { name, task, ends_at } = training;
+    /// Adds a private finetune to the project's organization. It can be used when the task that
+    /// trains it has ended.
+    pub(crate) fn train(
+        &mut self,
+        project: &ProjectRef,
+        name: String,
+        (task, ends_at): (&str, Duration),
+        unix: Duration,
+    ) {
         let Some(organization) = self.organizations.get_mut(&project.organization) else { return };
         let action = format!("train the finetune `{name}` with the task {task}");
         let finetune = Finetune { name: name.clone(), shared: false };
-        let stored = StoredFinetune { finetune, usable_at: ends_at, trained_by: task };
+        let stored = StoredFinetune { finetune, usable_at: ends_at, trained_by: task.to_owned() };
         organization.finetunes.entry(name).or_insert(stored);
         let actor = format!("a key of the project {}", project.project);
         self.record(unix, &actor, Some(&*project.organization), action, true);

@@ -1,9 +1,7 @@
 //! Organizations, projects and keys: authentication, access and billing.
 
-mod audit;
 mod change;
 mod finetunes;
-mod key;
 mod settings;
 mod spending;
 mod start;
@@ -18,25 +16,25 @@ use std::{
 use axum::http::HeaderMap;
 use serde::{Deserialize, Serialize};
 
-pub(crate) use self::audit::Actor;
-pub use self::audit::AuditEntry;
-pub(crate) use self::change::{AccountError, Editor};
+pub(crate) use self::change::Editor;
 use self::finetunes::StoredFinetune;
-pub(crate) use self::finetunes::{MAX_NAME as MAX_FINETUNE_NAME, Training, is_finetune_name};
-use self::key::{Key, digest};
-pub(crate) use self::key::{is_sendable, masked_key};
+pub(crate) use self::finetunes::{MAX_NAME as MAX_FINETUNE_NAME, is_finetune_name};
 pub use self::settings::{Finetune, Limits, Member, Organization, Project, ProjectKey};
 pub use self::settings::{Permission, Role};
 use self::spending::Spending;
 pub use self::spending::{Spent, Usage};
-pub use self::view::{KeyView, OrganizationView, ProjectView};
+use self::start::{Key, digest};
+pub(crate) use self::start::{is_sendable, masked_key};
+pub(crate) use self::view::Actor;
+pub use self::view::{AuditEntry, KeyView, OrganizationView, ProjectView};
 
 use crate::{
     billing::{
         credits::Credits,
-        ledger::{Account, Ledger, Purpose},
+        ledger::{Account, Ledger},
     },
     contract::key_header,
+    http::response::Problem,
     values::{MAX_COUNT, log::NumberedLog, names, secret::Secret},
 };
 
@@ -46,20 +44,6 @@ use crate::{
 pub(crate) struct ProjectRef {
     pub(crate) organization: Arc<str>,
     pub(crate) project: Arc<str>,
-}
-
-/// Why a project cannot pay for a submission.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Unpaid {
-    #[error(
-        "Insufficient credits: the submission costs {cost}, and the organization has {balance}"
-    )]
-    OutOfCredits { cost: Credits, balance: Credits },
-    #[error(
-        "Spending limit: the submission costs {cost}, which would exceed the project's {period} \
-         limit of {limit}"
-    )]
-    OverLimit { cost: Credits, period: &'static str, limit: Credits },
 }
 
 #[derive(Clone, Default, Serialize, Deserialize)]
@@ -145,45 +129,55 @@ impl Accounts {
         self.project(project)?.max_active_tasks
     }
 
-    /// Charges a project's organization for a task. If the project cannot pay for the submission,
-    /// fails without any change.
+    /// Charges a project's organization for a task that it can pay for: see
+    /// [`check_payment`](Self::check_payment).
     pub(crate) fn charge(
         &mut self,
         project: &ProjectRef,
         cost: Credits,
         unix: Duration,
         task: &str,
-    ) -> Result<(), Unpaid> {
-        self.check_payment(project, cost, unix)?;
+    ) -> Result<(), Problem> {
         let account = Account::Organization(Arc::clone(&project.organization));
-        let balance = self.ledger.balance(&account);
-        let purpose = Purpose { project: Arc::clone(&project.project), task: task.to_owned() };
-        self.ledger
-            .transfer(unix, account, Account::Charged, cost, Some(purpose))
-            .map_err(|_| Unpaid::OutOfCredits { cost, balance })?;
+        let purpose = (Arc::clone(&project.project), task.to_owned());
+        self.ledger.transfer(unix, account, Account::Charged, cost, Some(purpose))?;
         if let Some(record) = self.project_mut(project) {
             record.spending.add(cost, unix);
         }
         Ok(())
     }
 
-    /// Checks that a project can pay for a task now.
+    /// Checks that a project can pay for a task now, or returns why it cannot.
     pub(crate) fn check_payment(
         &self,
         project: &ProjectRef,
         cost: Credits,
         unix: Duration,
-    ) -> Result<(), Unpaid> {
+    ) -> Result<(), String> {
+        if let Some(ProjectRecord { limits, spending, .. }) = self.project(project) {
+            let spent = spending.at(unix);
+            for (period, limit, spent) in [
+                ("daily", limits.daily, spent.daily),
+                ("weekly", limits.weekly, spent.weekly),
+                ("monthly", limits.monthly, spent.monthly),
+            ] {
+                if let Some(limit) = limit.filter(|limit| spent + cost > *limit) {
+                    return Err(format!(
+                        "Spending limit: the submission costs {cost}, which would exceed the \
+                         project's {period} limit of {limit}"
+                    ));
+                }
+            }
+        }
         let account = Account::Organization(Arc::clone(&project.organization));
         let balance = self.ledger.balance(&account);
-        let Some(record) = self.project(project) else {
-            return Err(Unpaid::OutOfCredits { cost, balance: Credits::ZERO });
-        };
-        match record.spending.exceeded_limit(&record.limits, cost, unix) {
-            Some((period, limit)) => Err(Unpaid::OverLimit { cost, period, limit }),
-            None if balance < cost => Err(Unpaid::OutOfCredits { cost, balance }),
-            None => Ok(()),
+        if balance < cost {
+            return Err(format!(
+                "Insufficient credits: the submission costs {cost}, and the organization has \
+                 {balance}"
+            ));
         }
+        Ok(())
     }
 
     /// Resets the spending and the usage of a project to zero. Returns whether the project exists.

@@ -5,7 +5,6 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
-use super::settings::Limits;
 use crate::billing::credits::Credits;
 
 /// The spending of a project since the start of each period, in credits.
@@ -64,27 +63,6 @@ impl Spending {
             weekly: within(week == then[1], self.spent.weekly),
             monthly: within(month == then[2], self.spent.monthly),
         }
-    }
-
-    /// Returns the name and the limit of the first period whose limit would be exceeded if `cost`
-    /// was spent.
-    pub(super) fn exceeded_limit(
-        &self,
-        limits: &Limits,
-        cost: Credits,
-        unix: Duration,
-    ) -> Option<(&'static str, Credits)> {
-        let spent = self.at(unix);
-        let periods = [
-            ("daily", limits.daily, spent.daily),
-            ("weekly", limits.weekly, spent.weekly),
-            ("monthly", limits.monthly, spent.monthly),
-        ];
-        let exceeded = |(period, limit, spent)| match limit {
-            Some(limit) if spent + cost > limit => Some((period, limit)),
-            _ => None,
-        };
-        periods.into_iter().find_map(exceeded)
     }
 
     pub(super) fn add(&mut self, cost: Credits, unix: Duration) {

@@ -1,16 +1,13 @@
-//! The view of accounts: what the Rust API and the control interface show.
+//! The view of accounts: what the Rust API and the control interface show. That includes the audit
+//! log: who has made, or tried to make, which changes to the accounts.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{
-    Accounts, OrganizationRecord, ProjectRecord, ProjectRef,
-    audit::Actor,
-    key::Key,
-    settings::Permission,
-    settings::{Finetune, Limits, Member},
-    spending::{Spent, Usage},
+    Accounts, Finetune, Key, Limits, Member, OrganizationRecord, Permission, ProjectRecord,
+    ProjectRef, Spent, Usage,
 };
 use crate::billing::{
     credits::Credits,
@@ -87,16 +84,43 @@ impl Accounts {
         unix: Duration,
         active: impl Fn(&ProjectRef) -> usize,
     ) -> Vec<OrganizationView> {
-        let may_see = |id: &str| self.may(actor, id, None, Permission::View);
+        let may_see = |id: &str| self.may(actor, (id, None), Permission::View);
         let seen = self.organizations.iter().filter(|(id, _)| may_see(id));
-        seen.map(|(id, record)| self.organization_view(id, record, unix, &active)).collect()
+        let view = |(id, record): (&Arc<str>, &OrganizationRecord)| {
+            let project = |(project_id, project): (&Arc<str>, &ProjectRecord)| {
+                let (organization, id) = (Arc::clone(id), Arc::clone(project_id));
+                let here = ProjectRef { organization, project: id };
+                ProjectView {
+                    name: project.name.clone(),
+                    endpoints: project.endpoints.clone(),
+                    limits: project.limits,
+                    usage: project.spending.usage,
+                    spent: project.spending.at(unix),
+                    max_active_tasks: project.max_active_tasks,
+                    active_tasks: active(&here),
+                    keys: self.keys_of(&here),
+                    id: here.project,
+                }
+            };
+            let usable = record.finetunes.values().filter(|stored| stored.is_usable(unix));
+            OrganizationView {
+                id: Arc::clone(id),
+                name: record.name.clone(),
+                owner: record.owner.clone(),
+                balance: self.ledger.balance(&Account::Organization(Arc::clone(id))),
+                members: record.members.values().cloned().collect(),
+                projects: record.projects.iter().map(project).collect(),
+                finetunes: usable.map(|stored| stored.finetune.clone()).collect(),
+            }
+        };
+        seen.map(view).collect()
     }
 
     /// Returns the ledger entries of the organizations whose credits an actor may manage, newest
     /// first.
     pub(crate) fn ledger(&self, actor: &Actor, limit: usize) -> Vec<LedgerEntry> {
         let visible = |account: &Account| match account {
-            Account::Organization(id) => self.may(actor, id, None, Permission::ManageCredits),
+            Account::Organization(id) => self.may(actor, (id, None), Permission::ManageCredits),
             _ => false,
         };
         let entries =
@@ -107,40 +131,6 @@ impl Accounts {
     /// Returns the balances of all accounts in credits, which add up to zero.
     pub(crate) fn balances(&self) -> BTreeMap<&Account, f64> {
         self.ledger.balances().map(|(account, sum)| (account, sum as f64 / 100.0)).collect()
-    }
-
-    fn organization_view(
-        &self,
-        id: &Arc<str>,
-        record: &OrganizationRecord,
-        unix: Duration,
-        active: &impl Fn(&ProjectRef) -> usize,
-    ) -> OrganizationView {
-        let OrganizationRecord { name, owner, members, projects, finetunes } = record;
-        let project = |(project_id, project): (&Arc<str>, &ProjectRecord)| {
-            let here = ProjectRef { organization: Arc::clone(id), project: Arc::clone(project_id) };
-            ProjectView {
-                name: project.name.clone(),
-                endpoints: project.endpoints.clone(),
-                limits: project.limits,
-                usage: project.spending.usage,
-                spent: project.spending.at(unix),
-                max_active_tasks: project.max_active_tasks,
-                active_tasks: active(&here),
-                keys: self.keys_of(&here),
-                id: here.project,
-            }
-        };
-        let usable = finetunes.values().filter(|stored| stored.is_usable(unix));
-        OrganizationView {
-            id: Arc::clone(id),
-            name: name.clone(),
-            owner: owner.clone(),
-            balance: self.ledger.balance(&Account::Organization(Arc::clone(id))),
-            members: members.values().cloned().collect(),
-            projects: projects.iter().map(project).collect(),
-            finetunes: usable.map(|stored| stored.finetune.clone()).collect(),
-        }
     }
 
     fn keys_of(&self, project: &ProjectRef) -> Vec<KeyView> {
@@ -154,5 +144,77 @@ impl Accounts {
             can_be_revealed: self.secrets.contains_key(digest),
         };
         keys.into_iter().map(view).collect()
+    }
+}
+
+/// The maximum number of entries to keep. Above it, the oldest are dropped.
+const MAX_KEPT: usize = 10_000;
+
+/// The author of a change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Actor {
+    /// The person who runs the simulator, who may do everything.
+    Operator,
+    /// A user, who may do what their role in the organization or the project permits.
+    User(String),
+}
+
+impl Actor {
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Self::Operator => "operator",
+            Self::User(user) => user,
+        }
+    }
+}
+
+/// An entry of the audit log.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct AuditEntry {
+    /// The number of the entry, counted from 1.
+    pub number: u64,
+    /// The time of the change: seconds since 1970-01-01 00:00 UTC, on the simulator's clock.
+    pub unix_seconds: u64,
+    /// Who made the change: a user, `operator` for the person who runs the simulator, or the
+    /// project with whose key a request was sent.
+    pub actor: String,
+    /// The id of the changed organization. `None` for changes to the whole simulator.
+    pub organization: Option<String>,
+    /// A description of the change, which contains no keys.
+    pub action: String,
+    /// Whether the change was allowed and made.
+    pub done: bool,
+}
+
+impl Accounts {
+    /// Writes an entry of the audit log.
+    pub(super) fn record(
+        &mut self,
+        unix: Duration,
+        actor: &str,
+        organization: Option<&str>,
+        action: String,
+        done: bool,
+    ) {
+        self.audit.write(MAX_KEPT, |number| AuditEntry {
+            number,
+            unix_seconds: unix.as_secs(),
+            actor: actor.to_owned(),
+            organization: organization.map(str::to_owned),
+            action,
+            done,
+        });
+    }
+
+    /// Returns the audit log of the organizations whose log the actor may view, newest first.
+    pub(crate) fn audit_log(&self, actor: &Actor, limit: usize) -> Vec<AuditEntry> {
+        let visible = |entry: &&AuditEntry| {
+            entry.organization.as_ref().map_or(*actor == Actor::Operator, |organization| {
+                self.may(actor, (organization, None), Permission::ViewAuditLog)
+            })
+        };
+        self.audit.newest().filter(visible).take(limit).cloned().collect()
     }
 }

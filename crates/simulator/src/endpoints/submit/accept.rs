@@ -8,25 +8,23 @@ use axum::{
 };
 use imagekiln_painter::{
     images::{Image, Input},
-    paint::CLIP,
+    paint::{CLIP, OperationKind, Picture},
 };
 use serde::Serialize;
 use tracing::debug;
 
 use super::Call;
 use crate::{
-    billing::{
-        accounts::Training,
-        credits::{Credits, Megapixels},
-    },
-    endpoints::{Endpoint, Rejection, poll},
+    billing::credits::{Credits, Megapixels},
+    endpoints::{Endpoint, poll},
     faults::{AppliedFaults, FaultPlace},
-    http::response,
+    http::response::{self, Handled, Problem},
     journal::RequestRecord,
-    request::{finetunes::Trains, valid::ValidRequest},
+    request::valid::ValidRequest,
     state::{AppState, Records},
     tasks::{Task, outcome::Outcome, timeline::Timeline},
-    webhooks::{Webhook, WebhookFaults},
+    values::secret::Secret,
+    webhooks::Webhook,
 };
 
 /// The response to an accepted submission: either with the polling URL, or with the status and the
@@ -49,22 +47,13 @@ struct Accepted {
 const IGNORED_FIELDS: HeaderName = HeaderName::from_static("x-simulator-ignored-fields");
 
 /// Checks that a submission can be accepted now, and returns the current time.
-pub(super) fn admit(
-    state: &AppState,
-    records: &mut Records,
-    call: &Call,
-    cost: Credits,
-) -> Result<Duration, Rejection> {
-    let (now, project) = (state.clock.unix_now(), &call.project);
-    records.tasks.settle(now, state.retention());
+pub(super) fn admit(call: &Call, records: &mut Records, cost: Credits) -> Handled<Duration> {
+    let (state, project) = (&call.endpoint.state, &call.project);
+    let now = state.clock.unix_now();
+    records.tasks.settle(now);
     // Somebody may have revoked the key while the body arrived.
-    if records
-        .accounts
-        .caller(&call.headers)
-        .map_err(|reason| Rejection::Forbidden(reason.into()))?
-        != *project
-    {
-        return Err(Rejection::Forbidden("The key now belongs to another project".into()));
+    if records.accounts.caller(&call.headers).map_err(Problem::forbidden)? != *project {
+        return Err(Problem::forbidden("The key now belongs to another project"));
     }
     let most = records.accounts.max_active_tasks(project).unwrap_or(state.config.max_active_tasks);
     if records.tasks.active(project) >= most {
@@ -72,37 +61,46 @@ pub(super) fn admit(
         // Convert the wait to real time, in which clients wait. If the clock is stopped, there is
         // no real time to wait for, so return the simulated one.
         let real = Duration::try_from_secs_f64(wait.as_secs_f64() / state.clock.speed());
-        return Err(Rejection::TooManyTasks { most, wait: real.unwrap_or(wait) });
+        let detail = format!("The project has reached its limit of {most} active tasks");
+        return Err(Problem::busy(real.unwrap_or(wait), detail));
     }
-    let payment = records.accounts.check_payment(project, cost, now);
-    payment.map_err(|unpaid| Rejection::Unpaid(state.config.unpaid_status, unpaid))?;
+    records.accounts.check_payment(project, cost, now).map_err(|problem| {
+        let status = StatusCode::from_u16(state.config.unpaid_status);
+        Problem::new(status.unwrap_or(StatusCode::PAYMENT_REQUIRED), problem)
+    })?;
     Ok(now)
 }
 
 /// Applies the faults of a submission. Unless one of them replaces all processing, charges for the
-/// submission and creates its task.
+/// submission and creates its task, or does neither.
 pub(super) fn accept(
-    endpoint: &Endpoint,
     call: &Call,
     mut valid: ValidRequest,
     record: &mut RequestRecord,
-) -> Result<(Response, AppliedFaults), Rejection> {
-    let state = &endpoint.state;
-    let bill = Bill::of(state, call, &valid);
+) -> Handled<(Response, AppliedFaults)> {
+    let state = &call.endpoint.state;
+    let bill = Bill::of(call, &valid.picture);
     let mut records = state.records();
-    let admitted = admit(state, &mut records, call, bill.cost);
-    let faults = &mut valid.directives.faults;
-    let applied = state.faults.apply_to_submission(faults, admitted.is_ok());
+    let admitted = admit(call, &mut records, bill.cost);
+    let applied = state.faults.apply_to_submission(&mut valid.directives.faults, admitted.is_ok());
     record.faults = applied.names();
     if let Some(response) = applied.replacement(FaultPlace::Submission) {
         return Ok((response, applied));
     }
-    let ignored = ignored_header(&valid.ignored);
-    let foreign_base = applied.foreign_base(state.config.scheme());
-    let accepted = create(endpoint, &mut records, call, valid, bill, admitted?, foreign_base)?;
-    record.set_task(&accepted.id);
+    let now = admitted?;
+    let (webhook, finetune_name) = (valid.webhook.take(), valid.finetune_name.take());
+    let mut task = new_task(call, valid, bill, (records.tasks.accepted(), now));
+    // This cannot fail, because the submission was admitted under the same lock.
+    records.accounts.charge(&task.project, task.cost, now, &task.id)?;
+    let Task { id, operation, region, cost, .. } = &task;
+    debug!(task = id, operation, %region, %cost, "accepted");
+    record.set_task(id);
+    let webhook_url = webhook.map(|webhook| send(state, &mut task, webhook));
+    let accepted = accepted(call, &task, webhook_url, applied.foreign_base(state.config.scheme()));
     let mut response = response::json(StatusCode::OK, &accepted);
-    response.headers_mut().extend(ignored);
+    response.headers_mut().extend(ignored_header(&task.ignored));
+    train(&mut records, &task, finetune_name);
+    records.tasks.insert(task);
     Ok((applied.after(response), applied))
 }
 
@@ -111,46 +109,32 @@ fn ignored_header(names: &[String]) -> Option<(HeaderName, HeaderValue)> {
     (!names.is_empty()).then_some((IGNORED_FIELDS, value))
 }
 
-/// Creates the task and charges for it, or does neither.
-fn create(
-    endpoint: &Endpoint,
-    records: &mut Records,
+/// Queues the webhook of a task, and returns its URL.
+fn send(state: &AppState, task: &mut Task, webhook: (String, Option<Secret<String>>)) -> String {
+    let (url, secret) = webhook;
+    state.webhooks.enqueue(&Webhook {
+        task: task.id.clone(),
+        url: url.clone(),
+        secret,
+        final_at: state.clock.at_unix(task.final_at),
+        faults: state.faults.webhook_faults(&mut task.directives.faults),
+        result: poll::result_of(state, task, task.final_at, &task.base),
+    });
+    url
+}
+
+fn accepted(
     call: &Call,
-    mut valid: ValidRequest,
-    bill: Bill,
-    now: Duration,
+    task: &Task,
+    webhook_url: Option<String>,
     foreign_base: Option<String>,
-) -> Result<Accepted, Rejection> {
-    let state = &endpoint.state;
-    let number = records.tasks.accepted();
-    let id = state.chance.task_id(number);
-    let charged = records.accounts.charge(&call.project, bill.cost, now, &id);
-    charged.map_err(|unpaid| Rejection::Unpaid(state.config.unpaid_status, unpaid))?;
-    let webhook = valid.webhook.take();
-    let faults = match webhook {
-        Some(_) => state.faults.webhook_faults(&mut valid.directives.faults),
-        None => WebhookFaults::default(),
-    };
-    let trains = std::mem::take(&mut valid.trains);
-    let task = new_task(endpoint, call, valid, (number, id), now, bill);
-    let Task { id, operation, region, cost, .. } = &task;
-    debug!(task = id, operation, %region, %cost, "accepted");
-    if let Some((url, secret)) = &webhook {
-        state.webhooks.enqueue(&Webhook {
-            task: task.id.clone(),
-            url: url.clone(),
-            secret: secret.clone(),
-            final_at: state.clock.at_unix(task.final_at),
-            result: poll::result_of(state, &task, task.final_at, &call.base),
-            faults,
-        });
-    }
-    let webhook_url =
-        webhook.map(|(url, _)| url).filter(|_| state.config.webhooks.omit_polling_url);
-    let base = foreign_base.as_ref().unwrap_or(&call.base);
-    let status = || task.status(now, &state.config.in_progress).to_owned();
-    let polling_url = || format!("{base}{}?id={}", state.contract.polling_path, task.id);
-    let accepted = Accepted {
+) -> Accepted {
+    let AppState { config, contract, .. } = &*call.endpoint.state;
+    let webhook_url = webhook_url.filter(|_| config.webhooks.omit_polling_url);
+    let base = foreign_base.as_ref().unwrap_or(&task.base);
+    let polling_url = || format!("{base}{}?id={}", contract.polling_path, task.id);
+    let status = || task.status(task.accepted_at, &config.in_progress).to_owned();
+    Accepted {
         id: task.id.clone(),
         polling_url: webhook_url.is_none().then(polling_url),
         status: webhook_url.is_some().then(status),
@@ -158,21 +142,17 @@ fn create(
         cost: task.cost,
         input_mp: task.input_mp,
         output_mp: task.output_mp,
-    };
-    train(records, &task, trains, now);
-    records.tasks.insert(task);
-    Ok(accepted)
+    }
 }
 
 /// If the task trains a finetune, adds the finetune, unless the task will fail.
-fn train(records: &mut Records, task: &Task, trains: Trains, now: Duration) {
-    let Trains::Finetune(name) = trains else { return };
-    if task.directives.outcome != Outcome::Ready {
-        return;
+fn train(records: &mut Records, task: &Task, name: Option<String>) {
+    let is_training = task.picture.kind == OperationKind::Finetune;
+    if is_training && task.directives.outcome == Outcome::Ready {
+        let name = name.unwrap_or_else(|| task.id.clone());
+        let (unix, ends_at) = (task.accepted_at, task.final_at);
+        records.accounts.train(&task.project, name, (&task.id, ends_at), unix);
     }
-    let name = name.unwrap_or_else(|| task.id.clone());
-    let training = Training { name, task: task.id.clone(), ends_at: task.final_at };
-    records.accounts.train(&task.project, training, now);
 }
 
 /// The cost of a submission, and the areas on which it depends.
@@ -183,12 +163,13 @@ struct Bill {
 }
 
 impl Bill {
-    fn of(state: &AppState, call: &Call, valid: &ValidRequest) -> Self {
-        let (width, height) = valid.picture.size;
-        let megapixel = state.config.pixels_per_megapixel;
-        let input_mp = input_megapixels(&valid.picture.inputs, megapixel);
+    fn of(call: &Call, picture: &Picture) -> Self {
+        let config = &call.endpoint.state.config;
+        let (width, height) = picture.size;
+        let megapixel = config.pixels_per_megapixel;
+        let input_mp = input_megapixels(&picture.inputs, megapixel);
         let output_mp = Megapixels::of_pixels(u64::from(width) * u64::from(height), megapixel);
-        let price = state.config.prices.for_operation(&call.operation);
+        let price = config.prices.for_operation(&call.operation);
         let cost = price.of(input_mp.unwrap_or_default(), output_mp);
         Self { cost, input_mp, output_mp }
     }
@@ -207,21 +188,20 @@ fn input_megapixels(inputs: &[Input], megapixel: u64) -> Option<Megapixels> {
     pixels.sum::<Option<u64>>().map(|pixels| Megapixels::of_pixels(pixels, megapixel))
 }
 
+/// Makes the task with this number, which is accepted now.
 fn new_task(
-    endpoint: &Endpoint,
     call: &Call,
     mut valid: ValidRequest,
-    (number, id): (u64, String),
-    now: Duration,
     bill: Bill,
+    (number, now): (u64, Duration),
 ) -> Task {
-    let state = &endpoint.state;
+    let Endpoint { state, region, .. } = &call.endpoint;
     if !valid.has_seed {
         valid.picture.seed = state.chance.picture_seed(number).into();
     }
     let duration = state.config.time_of(&call.operation, state.chance, number);
     Task {
-        id,
+        id: state.chance.task_id(number),
         project: call.project.clone(),
         picture: valid.picture,
         images_dropped: false,
@@ -229,7 +209,7 @@ fn new_task(
         final_at: now.saturating_add(duration),
         operation: call.operation.clone(),
         operation_id: call.operation_id.clone(),
-        region: endpoint.region,
+        region: *region,
         base: call.base.clone(),
         request: valid.shown,
         ignored: valid.ignored,
