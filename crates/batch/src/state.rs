@@ -42,7 +42,8 @@ pub enum JobState {
 }
 
 impl JobState {
-    /// All states, in the order of a job's life.
+    /// All states, in the order of a job's life: for `kiln`.
+    #[doc(hidden)]
     pub const ALL: [Self; 11] = [
         Self::Queued,
         Self::Submitting,
@@ -58,11 +59,14 @@ impl JobState {
     ];
 
     /// The states in which a job can be [retried](crate::Jobs::retry): it ended without a picture.
+    /// For `kiln`.
+    #[doc(hidden)]
     pub const RETRIABLE: &[Self] =
         &[Self::Damaged, Self::Failed, Self::Moderated, Self::Expired, Self::Cancelled];
 
     /// The states in which a job can be [forgotten](crate::Jobs::forget) without losing a picture
-    /// that is paid for and not saved yet.
+    /// that is paid for and not saved yet. For `kiln`.
+    #[doc(hidden)]
     pub const FORGETTABLE: &[Self] = &[
         Self::Queued,
         Self::Saved,
@@ -73,7 +77,9 @@ impl JobState {
         Self::Cancelled,
     ];
 
-    /// Returns the name of the state in the ledger, for example `queued`.
+    /// Returns the name of the state in the ledger and in JSON, for example `queued`, which
+    /// `Display` prints, too.
+    #[doc(hidden)]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Queued => "queued",

@@ -103,8 +103,7 @@ impl Batch {
     ///
     /// # Errors
     ///
-    /// - [`State`](ErrorKind::State): the [budget](Self::budget) or the [price](Self::price) is not
-    ///   valid, or the batch has a setting for runs only: [`stop_when`](Self::stop_when),
+    /// - [`State`](ErrorKind::State): the [budget](Self::budget) is not valid, or the batch has a setting for runs only: [`stop_when`](Self::stop_when),
     ///   [`wait_for_jobs`](Self::wait_for_jobs) or [`archive_after`](Self::archive_after).
     ///   Nothing was changed.
     /// - [`Job`](ErrorKind::Job): a job could not be added.
@@ -166,8 +165,8 @@ impl Dispatcher {
     ///
     /// The time of `Later` is
     ///
-    /// - the pause of an [outage](crate::Limits::outages), but at most a minute, because a person
-    ///   may end it, or the time until a [rate](crate::Limits::set_rate) allows the submission;
+    /// - the pause of an [outage](crate::Ledger::outages), but at most a minute, because a person
+    ///   may end it, or the time until a [rate](crate::Ledger::set_rate) allows the submission;
     /// - 30 seconds if the job is [`Unknown`](JobState::Unknown) and its webhook may still arrive,
     ///   until `Batch::callback_patience` has passed since its submission, and
     ///   a minute after that;

@@ -1,9 +1,9 @@
 //! Opens ledgers in three ways: to run batches, which also brings the tables up to date; to manage
 //! jobs and limits while another process runs a batch; and read-only.
 
-use std::{io, path::Path};
 #[cfg(feature = "sqlite")]
-use std::{path::PathBuf, time::Duration};
+use std::path::PathBuf;
+use std::{io, path::Path, time::Duration};
 
 use imagekiln::journal::Directory;
 #[cfg(feature = "postgres")]
@@ -19,11 +19,53 @@ use super::{
     Ledger,
     database::{BoxError, Database, clocks::Clocks},
 };
-use crate::Error;
-#[cfg(any(feature = "sqlite", doc))]
-use crate::ErrorKind;
 #[cfg(doc)]
 use crate::JobState;
+use crate::{Error, ErrorKind, output::split_scheme};
+
+/// The place of a ledger that is not open yet.
+#[derive(Clone)]
+enum Place {
+    #[cfg(feature = "sqlite")]
+    File(PathBuf),
+    /// Not `Debug`, because it contains the password.
+    #[cfg(feature = "postgres")]
+    Server(Box<PgConnectOptions>),
+}
+
+impl Place {
+    /// Text that starts with a scheme and `://` is a URL, and anything else is a path. Error
+    /// messages do not contain the URL, because it may contain a password.
+    fn of(place: &Path) -> Result<Self, Error> {
+        let url = place.to_str().and_then(|text| Some((split_scheme(text)?.0, text)));
+        let problem = match url {
+            #[cfg(feature = "sqlite")]
+            None => return Ok(Self::File(place.to_owned())),
+            #[cfg(not(feature = "sqlite"))]
+            None => "a file as the ledger needs the Cargo feature `sqlite` of imagekiln-batch",
+            #[cfg(feature = "postgres")]
+            Some(("postgres" | "postgresql", url)) => {
+                return postgres::parse(url).map(Self::Server);
+            }
+            #[cfg(not(feature = "postgres"))]
+            Some(("postgres" | "postgresql", _)) => {
+                "a postgres:// URL needs the Cargo feature `postgres` of imagekiln-batch"
+            }
+            Some(_) => "the URL of the ledger is not a postgres:// URL; use one, or a path",
+        };
+        Err(Error::new(ErrorKind::Ledger, problem))
+    }
+
+    /// Returns the source for a process that does not lock the file.
+    fn source(self, reads: bool) -> Source {
+        match self {
+            #[cfg(feature = "sqlite")]
+            Self::File(path) => Source::File { path, lock: None, reads },
+            #[cfg(feature = "postgres")]
+            Self::Server(options) => Source::Server { options, reads },
+        }
+    }
+}
 
 /// The location of the database, and whether this process only reads it (`reads`).
 pub(super) enum Source {
@@ -110,9 +152,15 @@ pub(super) fn is_missing(error: &BoxError) -> bool {
     error.is_some_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 
-#[cfg(feature = "sqlite")]
 impl Ledger {
-    /// Opens the ledger in the SQLite file at `path`, or creates an empty one.
+    /// Opens a ledger to run batches on it, or creates an empty one. `place` is the path of a SQLite
+    /// file, or the URL of a PostgreSQL database.
+    ///
+    /// Jobs that a previous process was submitting become [`Unknown`](JobState::Unknown), because
+    /// the service may have accepted them. On a server, these are the jobs of workers whose leases
+    /// have expired.
+    ///
+    /// # A file
     ///
     /// - Only the user of the process can read the file (mode 0600).
     /// - Only one process can open the ledger to run batches. It locks the file `PATH.lock` while
@@ -127,36 +175,63 @@ impl Ledger {
     /// - The file must be on a local disk, because SQLite's write-ahead log does not work on
     ///   network filesystems.
     ///
-    /// Jobs that a previous process was submitting become [`Unknown`](JobState::Unknown), because
-    /// the service may have accepted them.
+    /// # A server
+    ///
+    /// The ledger is in the schema `imagekiln` of the database. Many processes on many machines can
+    /// share it. The server must be PostgreSQL 14 or later.
+    ///
+    /// The URL has the form `postgres://user:password@host:port/database`. Missing parts are read
+    /// from the environment variables of PostgreSQL, such as `PGPASSWORD`. `?sslmode=verify-full`
+    /// checks the certificate of the server and its name, against the certificates of this machine
+    /// or those of `&sslrootcert=FILE`; `verify-ca` checks the name, too. Everyone who can read the
+    /// database can read the ledger.
+    ///
+    /// If the server does not accept a connection within 10 seconds, or does not respond to a
+    /// statement within 90 seconds, the ledger considers the connection broken. It then reconnects
+    /// and repeats the transaction for up to a minute.
     ///
     /// # Errors
     ///
-    /// - [`Locked`](ErrorKind::Locked): another process has opened the ledger, and has not closed
-    ///   it within a second.
-    /// - [`Ledger`](ErrorKind::Ledger): the file cannot be read or written, is not a ledger, or was
-    ///   written by a later version; or the program was built with a version of SQLite before
-    ///   3.51.3, which can damage a file that two processes write. The file is not changed.
-    pub async fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
+    /// - [`Locked`](ErrorKind::Locked): another process has opened the file, and has not closed it
+    ///   within a second.
+    /// - [`Ledger`](ErrorKind::Ledger): the file cannot be read or written, or is not a ledger; the
+    ///   URL is invalid, or the server cannot be reached; a later version wrote the ledger; or the
+    ///   program was built without the Cargo feature `sqlite` or `postgres` that the ledger needs,
+    ///   or with a version of SQLite before 3.51.3, which can damage a file that two processes
+    ///   write. The ledger is not changed.
+    pub async fn open(place: impl AsRef<Path>) -> Result<Self, Error> {
         const ATTEMPTS: u32 = 20;
         const PAUSE: Duration = Duration::from_millis(50);
+        let place = Place::of(place.as_ref())?;
         // A process that manages the ledger while no batch runs holds the lock briefly.
         for _ in 0..ATTEMPTS {
-            match Self::open_at_once(path.as_ref()).await {
+            match Self::open_at_once(&place).await {
                 Err(error) if error.kind() == ErrorKind::Locked => {
                     tokio::time::sleep(PAUSE).await;
                 }
                 opened => return opened,
             }
         }
-        Self::open_at_once(path.as_ref()).await
+        Self::open_at_once(&place).await
     }
 
-    async fn open_at_once(path: &Path) -> Result<Self, Error> {
-        Self::open_logging(path, Clocks::default(), Box::new(Directory::open)).await
+    async fn open_at_once(place: &Place) -> Result<Self, Error> {
+        match place {
+            #[cfg(feature = "sqlite")]
+            Place::File(path) => {
+                Self::open_logging(path, Clocks::default(), Box::new(Directory::open)).await
+            }
+            #[cfg(feature = "postgres")]
+            Place::Server(_) => {
+                let ledger = Self::with(place.clone().source(false), Clocks::default()).await?;
+                ledger.take_over().await?;
+                Ok(ledger)
+            }
+        }
     }
 
-    /// Opens the ledger with these clocks, and with an acceptance log that `open` opens.
+    /// Opens the ledger in a file with these clocks, and with an acceptance log that `open` opens.
+    #[cfg(feature = "sqlite")]
     pub(crate) async fn open_logging(
         path: &Path,
         clocks: Clocks,
@@ -174,92 +249,41 @@ impl Ledger {
         Ok(ledger)
     }
 
-    /// Opens the ledger in the SQLite file at `path` to manage it, even while another process runs
-    /// a batch on it: to add, cancel, retry, resolve or forget jobs, and to set limits. The other
-    /// process notices the changes within a second.
+    /// Opens a ledger to manage it, even while another process runs a batch on its file: to add,
+    /// cancel, retry, resolve or forget jobs, and to set limits. The other process notices the
+    /// changes within a second. `place` is the same as for [`open`](Self::open).
     ///
-    /// If no other process has opened the ledger, this is the same as [`open`](Self::open).
-    /// Otherwise, a batch cannot run on the returned ledger, and if a client has the ledger as its
-    /// journal, [`Client::resume`](imagekiln::Client::resume) of the other process returns the
-    /// submissions of this one, too.
+    /// If no other process has opened the file, or if the ledger is on a server, this is the same as
+    /// `open`. Otherwise, a batch cannot run on the returned ledger, and if a client has the ledger
+    /// as its journal, [`Client::resume`](imagekiln::Client::resume) of the other process returns
+    /// the submissions of this one, too.
     ///
     /// # Errors
     ///
-    /// Kind [`Ledger`](ErrorKind::Ledger): the file cannot be read or written, is not a ledger, or
-    /// was written by a later version.
-    pub async fn open_to_manage(path: impl AsRef<Path>) -> Result<Self, Error> {
-        match Self::open_at_once(path.as_ref()).await {
+    /// Kind [`Ledger`](ErrorKind::Ledger), as for [`open`](Self::open).
+    pub async fn open_to_manage(place: impl AsRef<Path>) -> Result<Self, Error> {
+        let place = Place::of(place.as_ref())?;
+        match Self::open_at_once(&place).await {
             Err(error) if error.kind() == ErrorKind::Locked => {
-                let path = path.as_ref().to_owned();
-                let source = Source::File { path, lock: None, reads: false };
-                Self::with(source, Clocks::default()).await
+                Self::with(place.source(false), Clocks::default()).await
             }
             opened => opened,
         }
     }
 
-    /// Opens the ledger in the SQLite file at `path` read-only, even while another process runs a
-    /// batch on it.
+    /// Opens a ledger read-only, even while another process runs a batch on it. `place` is the same
+    /// as for [`open`](Self::open).
     ///
     /// Methods that change the ledger fail with kind [`Ledger`](ErrorKind::Ledger). Jobs that a
     /// process was submitting when it ended are still [`Submitting`](JobState::Submitting).
     ///
     /// # Errors
     ///
-    /// - [`Missing`](ErrorKind::Missing): there is no ledger at the path.
-    /// - [`Ledger`](ErrorKind::Ledger): the file cannot be read, is not a ledger, or was written by
-    ///   another version.
-    pub async fn open_read_only(path: impl AsRef<Path>) -> Result<Self, Error> {
-        let path = path.as_ref().to_owned();
-        Self::with(Source::File { path, lock: None, reads: true }, Clocks::default()).await
-    }
-}
-
-#[cfg(feature = "postgres")]
-impl Ledger {
-    /// Opens the ledger in a PostgreSQL database, or creates an empty one in the schema
-    /// `imagekiln`. Many processes on many machines can share it. The server must be PostgreSQL 14
-    /// or later.
-    ///
-    /// `url` has the form `postgres://user:password@host:port/database`. Missing parts are read
-    /// from the environment variables of PostgreSQL, such as `PGPASSWORD`. `?sslmode=verify-full`
-    /// checks the certificate of the server and its name, against the certificates of this machine
-    /// or those of `&sslrootcert=FILE`; `verify-ca` checks the name, too. Everyone who can read the
-    /// database can read the ledger.
-    ///
-    /// If the server does not accept a connection within 10 seconds, or does not respond to a
-    /// statement within 90 seconds, the ledger considers the connection broken. It then reconnects
-    /// and repeats the transaction for up to a minute.
-    ///
-    /// Other workers can then claim the jobs of workers whose leases have expired. Jobs that such a
-    /// worker was submitting become [`Unknown`](JobState::Unknown), because the service may have
-    /// accepted them.
-    ///
-    /// # Errors
-    ///
-    /// Kind [`Ledger`](ErrorKind::Ledger): the URL is invalid, the server cannot be reached, or a
-    /// later version wrote the ledger.
-    pub async fn connect(url: &str) -> Result<Self, Error> {
-        let source = Source::Server { options: postgres::parse(url)?, reads: false };
-        let ledger = Self::with(source, Clocks::default()).await?;
-        ledger.take_over().await?;
-        Ok(ledger)
-    }
-
-    /// Opens the ledger in a PostgreSQL database read-only. `url` has the same form as for
-    /// [`connect`](Self::connect).
-    ///
-    /// Methods that change the ledger fail with kind [`Ledger`](ErrorKind::Ledger). Jobs of workers
-    /// whose leases have expired keep their states.
-    ///
-    /// # Errors
-    ///
-    /// - [`Missing`](ErrorKind::Missing): there is no ledger in the database.
-    /// - [`Ledger`](ErrorKind::Ledger): the URL is invalid, the server cannot be reached, or
-    ///   another version wrote the ledger.
-    pub async fn connect_read_only(url: &str) -> Result<Self, Error> {
-        let source = Source::Server { options: postgres::parse(url)?, reads: true };
-        Self::with(source, Clocks::default()).await
+    /// - [`Missing`](ErrorKind::Missing): there is no ledger at this place.
+    /// - [`Ledger`](ErrorKind::Ledger): the file cannot be read, or is not a ledger; the URL is
+    ///   invalid, or the server cannot be reached; or another version wrote the ledger.
+    pub async fn open_read_only(place: impl AsRef<Path>) -> Result<Self, Error> {
+        Self::with(Place::of(place.as_ref())?.source(true), Clocks::default()).await
     }
 
     /// Adds an acceptance log to a ledger in PostgreSQL. The log keeps accepted tasks on this
@@ -274,6 +298,7 @@ impl Ledger {
     ///
     /// Kind [`Ledger`](ErrorKind::Ledger): the directory cannot be written, or the ledger has an
     /// acceptance log already.
+    #[cfg(feature = "postgres")]
     pub async fn with_acceptance_log(self, directory: impl AsRef<Path>) -> Result<Self, Error> {
         let directory = directory.as_ref().join(self.id().await?);
         self.open_acceptances(directory, Box::new(Directory::open)).await?;

@@ -17,26 +17,14 @@ use super::{
 use crate::ErrorKind;
 use crate::{Error, Prices, Report, ReportRow, Scope, SpendingRow, time};
 
-/// What the jobs and submissions of a ledger cost, from [`Ledger::reports`].
-#[derive(Debug, Clone, Copy)]
-pub struct Reports<'l> {
-    ledger: &'l Ledger,
-}
-
+/// Reports of what the jobs and submissions cost.
 impl Ledger {
-    /// Returns the reports of the ledger.
-    pub fn reports(&self) -> Reports<'_> {
-        Reports { ledger: self }
-    }
-}
-
-impl Reports<'_> {
     /// Returns the number and the cost of all jobs by state and operation.
     ///
     /// # Errors
     ///
     /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be read.
-    pub async fn jobs(self) -> Result<Report, Error> {
+    pub async fn report(&self) -> Result<Report, Error> {
         type Columns = (String, String, i64, f64, i64, Option<i64>);
         const ROWS: &str = "SELECT j.state, j.operation, COUNT(*),
                 COALESCE(SUM(s.cost), CAST(0 AS DOUBLE PRECISION)),
@@ -45,7 +33,6 @@ impl Reports<'_> {
             FROM jobs j LEFT JOIN submissions s ON s.id = j.submission
             GROUP BY j.state, j.operation";
         let mut rows: Vec<ReportRow> = self
-            .ledger
             .transaction(|database| {
                 let prices = prices(database)?;
                 let rows = database.rows::<Columns>(ROWS, [])?.into_iter();
@@ -61,7 +48,7 @@ impl Reports<'_> {
         rows.sort_by(|one, other| {
             (one.state, &one.operation).cmp(&(other.state, &other.operation))
         });
-        Ok(Report::new(rows))
+        Ok(Report { rows })
     }
 
     /// Returns what the submissions of the ledger cost, by day (UTC), group and operation. The sums
@@ -71,34 +58,33 @@ impl Reports<'_> {
     /// # Errors
     ///
     /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be read.
-    pub async fn spending(self) -> Result<Vec<SpendingRow>, Error> {
+    pub async fn spending(&self) -> Result<Vec<SpendingRow>, Error> {
         type Columns = (i64, Option<String>, String, i64, f64, i64, Option<i64>);
         const ROWS: &str = "SELECT sent_at / 86400000, group_name, operation, COUNT(*),
                 COALESCE(SUM(cost), CAST(0 AS DOUBLE PRECISION)), COUNT(*) - COUNT(cost),
                 CAST(SUM(CASE WHEN cost IS NULL THEN pixels ELSE 0 END) AS BIGINT)
             FROM submissions WHERE state <> 'withdrawn'
             GROUP BY 1, 2, 3 ORDER BY 1, COALESCE(group_name, ''), 3";
-        self.ledger
-            .transaction(|database| {
-                let prices = prices(database)?;
-                let rows = database.rows::<Columns>(ROWS, [])?.into_iter();
-                let rows =
-                    rows.map(|(day, group, operation, submissions, credits, unpriced, pixels)| {
-                        let without_cost = unpriced.unsigned_abs();
-                        let estimated = estimate(&prices, &operation, without_cost, pixels);
-                        SpendingRow {
-                            day: time::day(day.unsigned_abs()),
-                            group,
-                            operation,
-                            submissions: submissions.unsigned_abs(),
-                            credits,
-                            without_cost,
-                            estimated,
-                        }
-                    });
-                Ok(rows.collect())
-            })
-            .await
+        self.transaction(|database| {
+            let prices = prices(database)?;
+            let rows = database.rows::<Columns>(ROWS, [])?.into_iter();
+            let rows =
+                rows.map(|(day, group, operation, submissions, credits, unpriced, pixels)| {
+                    let without_cost = unpriced.unsigned_abs();
+                    let estimated = estimate(&prices, &operation, without_cost, pixels);
+                    SpendingRow {
+                        day: time::day(day.unsigned_abs()),
+                        group,
+                        operation,
+                        submissions: submissions.unsigned_abs(),
+                        credits,
+                        without_cost,
+                        estimated,
+                    }
+                });
+            Ok(rows.collect())
+        })
+        .await
     }
 
     /// Returns the state of the ledger as metrics in the text format of Prometheus: the jobs by
@@ -110,11 +96,10 @@ impl Reports<'_> {
     /// # Errors
     ///
     /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be read.
-    pub async fn metrics(self) -> Result<String, Error> {
-        let (report, limits) = (self.jobs().await?, self.ledger.limits().list().await?);
-        let outages = self.ledger.limits().outages().await?;
+    pub async fn metrics(&self) -> Result<String, Error> {
+        let (report, limits) = (self.report().await?, self.limits().await?);
+        let outages = self.outages().await?;
         let (spending, active) = self
-            .ledger
             .transaction(|database| {
                 let active = count_active(database, COUNTED)?;
                 let active = active.get(&Scope::Ledger).copied().unwrap_or_default();
@@ -146,7 +131,7 @@ fn metrics(
 ) -> String {
     let mut text = Text::default();
     text.family("jobs", "gauge", "Jobs by state and operation.");
-    for row in report.rows() {
+    for row in &report.rows {
         let labels = [("state", row.state.as_str()), ("operation", &row.operation)];
         text.sample("jobs", labels, row.jobs);
     }
@@ -234,14 +219,16 @@ mod tests {
 
     #[test]
     fn metrics_in_the_text_format() {
-        let report = Report::new(vec![ReportRow {
-            state: JobState::Saved,
-            operation: "gen-2-pro".to_owned(),
-            jobs: 3,
-            credits: 9.0,
-            without_cost: 0,
-            estimated: 0.0,
-        }]);
+        let report = Report {
+            rows: vec![ReportRow {
+                state: JobState::Saved,
+                operation: "gen-2-pro".to_owned(),
+                jobs: 3,
+                credits: 9.0,
+                without_cost: 0,
+                estimated: 0.0,
+            }],
+        };
         let spending = Spending {
             operation: "gen-2-pro".to_owned(),
             credits: 9.0,
@@ -297,7 +284,7 @@ mod tests {
     fn the_alerts_of_the_book_name_metrics() {
         let page = imagekiln_testbed::page("docs/operations.md");
         let guide = imagekiln_testbed::page("src/guide/observe.md");
-        let text = metrics(&Report::new(Vec::new()), &[], (&[], &[]), 0);
+        let text = metrics(&Report { rows: Vec::new() }, &[], (&[], &[]), 0);
         let is_part = |letter: char| letter.is_ascii_lowercase() || letter == '_';
         let words = page.split(|letter| !is_part(letter));
         let names: Vec<_> = words.filter_map(|word| word.strip_prefix("imagekiln_")).collect();

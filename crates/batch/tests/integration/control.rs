@@ -20,7 +20,7 @@ use imagekiln_testbed::Trial;
 use serde_json::json;
 use tokio::time;
 
-use crate::support::{Backend, Fixture, PRICE, assert_equal, both, job, jobs, state};
+use crate::support::{Backend, Fixture, PRICE, all, assert_equal, both, job, jobs, named, state};
 
 pub fn tests() -> Vec<Trial> {
     let tests = [
@@ -64,17 +64,17 @@ async fn a_paused_ledger_submits_nothing_until_it_is_resumed(backend: Backend) {
     let fixture = Fixture::new(backend).await;
     let ledger = fixture.ledger().await;
     let manager = manage(&fixture, backend).await;
-    manager.limits().pause(Scope::Ledger).await.unwrap();
+    manager.pause(Scope::Ledger).await.unwrap();
     let mut batch = fixture.batch(&ledger).jobs(jobs(3));
     let resume = async {
         time::sleep(Duration::from_secs(60)).await;
         assert_eq!(fixture.accepted(), 0);
-        assert!(manager.limits().list().await.unwrap()[0].is_paused);
-        manager.limits().unpause(Scope::Ledger).await.unwrap();
+        assert!(manager.limits().await.unwrap()[0].is_paused);
+        manager.unpause(Scope::Ledger).await.unwrap();
     };
     let (report, ()) = tokio::join!(batch.run(), resume);
     assert_eq!(report.unwrap().count(JobState::Saved), 3);
-    assert!(manager.limits().list().await.unwrap().is_empty());
+    assert!(manager.limits().await.unwrap().is_empty());
     if backend == Backend::Sqlite {
         let error = fixture.batch(&manager).run().await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Locked);
@@ -86,7 +86,7 @@ async fn a_pause_does_not_keep_a_foreign_ledger_waiting(backend: Backend) {
     let ledger = fixture.ledger().await;
     fixture.batch(&ledger).jobs(jobs(1)).run().await.unwrap();
     let other = fixture.new_ledger().await;
-    other.limits().pause(Scope::Ledger).await.unwrap();
+    other.pause(Scope::Ledger).await.unwrap();
     let mut batch = fixture.batch(&other).jobs(jobs(2));
     let ended = time::timeout(Duration::from_secs(3600), batch.run()).await;
     assert_eq!(ended.unwrap().unwrap_err().kind(), ErrorKind::Foreign);
@@ -95,7 +95,7 @@ async fn a_pause_does_not_keep_a_foreign_ledger_waiting(backend: Backend) {
 async fn a_paused_group_does_not_delay_the_others(backend: Backend) {
     let fixture = Fixture::new(backend).await;
     let ledger = fixture.ledger().await;
-    ledger.limits().pause(Scope::Group("anna".to_owned())).await.unwrap();
+    ledger.pause(Scope::Group("anna".to_owned())).await.unwrap();
     let mut batch = fixture.batch(&ledger).jobs(two_groups()).max_active(1);
     let manager = manage(&fixture, backend).await;
     let resume = async {
@@ -105,7 +105,7 @@ async fn a_paused_group_does_not_delay_the_others(backend: Backend) {
         for number in 0..3 {
             assert_ne!(state(&manager, &format!("ben-{number}")).await, JobState::Queued);
         }
-        manager.limits().unpause(Scope::Group("anna".to_owned())).await.unwrap();
+        manager.unpause(Scope::Group("anna".to_owned())).await.unwrap();
     };
     let (report, ()) = tokio::join!(batch.run(), resume);
     assert_eq!(report.unwrap().count(JobState::Saved), 8);
@@ -114,26 +114,26 @@ async fn a_paused_group_does_not_delay_the_others(backend: Backend) {
 async fn the_budget_of_each_group_holds_for_its_jobs(backend: Backend) {
     let fixture = Fixture::new(backend).await;
     let ledger = fixture.ledger().await;
-    ledger.limits().set_budget(Scope::EachGroup, Some(2.0 * PRICE)).await.unwrap();
+    ledger.set_budget(Scope::EachGroup, Some(2.0 * PRICE)).await.unwrap();
     let others = jobs(2);
     let mut batch = fixture.batch(&ledger).jobs(two_groups().into_iter().chain(others));
     let report = batch.run().await.unwrap();
     assert_eq!((report.count(JobState::Saved), report.count(JobState::Queued)), (6, 4));
-    let queued = Filter::all().state(JobState::Queued).group("anna");
-    let queued = ledger.jobs().list(&queued, 0, 10).await.unwrap();
+    let queued = Filter { group: Some("anna".to_owned()), ..Filter::states([JobState::Queued]) };
+    let queued = ledger.jobs().page(&queued, 0, 10).await.unwrap();
     assert_eq!(queued.len(), 3);
     let reason = "the budget of the group `anna` is used up: 6.00 of 6.00 credits are spent or \
                   reserved, and the submission may cost 3.00";
     assert!(queued.iter().all(|job| job.reason.as_deref() == Some(reason)), "{queued:?}");
     // A larger budget of its own lets the jobs of the group continue.
     let anna = Scope::Group("anna".to_owned());
-    ledger.limits().set_budget(anna.clone(), Some(4.0 * PRICE)).await.unwrap();
+    ledger.set_budget(anna.clone(), Some(4.0 * PRICE)).await.unwrap();
     assert_eq!(batch.run().await.unwrap().count(JobState::Saved), 8);
-    let limits = ledger.limits().list().await.unwrap();
+    let limits = ledger.limits().await.unwrap();
     let of_anna = limits.iter().find(|limit| limit.scope == anna).unwrap();
     assert_equal(of_anna.credits, 4.0 * PRICE);
     for credits in [-1.0, f64::NAN] {
-        let error = ledger.limits().set_budget(Scope::Ledger, Some(credits)).await.unwrap_err();
+        let error = ledger.set_budget(Scope::Ledger, Some(credits)).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::State);
     }
 }
@@ -144,7 +144,7 @@ async fn a_budget_of_any_scope_holds_for_jobs(backend: Backend) {
     for scope in [Scope::Ledger, operation, anna, Scope::EachGroup] {
         let fixture = Fixture::new(backend).await;
         let ledger = fixture.ledger().await;
-        ledger.limits().set_budget(scope.clone(), Some(2.0 * PRICE)).await.unwrap();
+        ledger.set_budget(scope.clone(), Some(2.0 * PRICE)).await.unwrap();
         let report = fixture.batch(&ledger).jobs(group("anna", 5)).run().await.unwrap();
         let states = (report.count(JobState::Saved), report.count(JobState::Queued));
         assert_eq!((states, fixture.accepted()), ((2, 3), 2), "{scope}");
@@ -178,8 +178,8 @@ async fn most_active(fixture: &Fixture, ledger: &Ledger, jobs: Vec<Job>) -> Hash
 async fn a_group_has_at_most_as_many_active_tasks_as_its_cap(backend: Backend) {
     let fixture = Fixture::new(backend).await;
     let ledger = fixture.ledger().await;
-    ledger.limits().set_max_active(Scope::EachGroup, Some(1)).await.unwrap();
-    ledger.limits().set_max_active(Scope::Group("ben".to_owned()), Some(2)).await.unwrap();
+    ledger.set_max_active(Scope::EachGroup, Some(1)).await.unwrap();
+    ledger.set_max_active(Scope::Group("ben".to_owned()), Some(2)).await.unwrap();
     let most = most_active(&fixture, &ledger, two_groups()).await;
     assert_eq!((most["anna"], most["ben"], most["gen-2-pro"]), (1, 2, 3));
 }
@@ -187,11 +187,7 @@ async fn a_group_has_at_most_as_many_active_tasks_as_its_cap(backend: Backend) {
 async fn an_operation_has_at_most_as_many_active_tasks_as_its_cap(backend: Backend) {
     let fixture = Fixture::new(backend).await;
     let ledger = fixture.ledger().await;
-    ledger
-        .limits()
-        .set_max_active(Scope::Operation("gen-2-pro".to_owned()), Some(2))
-        .await
-        .unwrap();
+    ledger.set_max_active(Scope::Operation("gen-2-pro".to_owned()), Some(2)).await.unwrap();
     let flex = |number| {
         let request = Gen2Flex::new(format!("fox {number}")).width(64).height(64);
         Job::new(format!("flex-{number}"), format!("flex-{number}.jpg"), request)
@@ -207,13 +203,13 @@ async fn an_operation_has_at_most_as_many_submissions_a_minute_as_its_rate(backe
     let ledger = fixture.ledger().await;
     // One each 255 ms, after four at once.
     let operation = Scope::Operation("gen-2-pro".to_owned());
-    ledger.limits().set_rate(operation.clone(), Some(240)).await.unwrap();
+    ledger.set_rate(operation.clone(), Some(240)).await.unwrap();
     let report = fixture.batch(&ledger).jobs(jobs(9)).run().await.unwrap();
     assert_eq!(report.count(JobState::Saved), 9);
     let time = "SELECT MAX(sent_at) - MIN(sent_at) FROM imagekiln.submissions";
     assert!(fixture.count(time).await > 900, "{} ms", fixture.count(time).await);
-    ledger.limits().set_rate(operation, None).await.unwrap();
-    ledger.limits().set_rate(Scope::Ledger, Some(1)).await.unwrap();
+    ledger.set_rate(operation, None).await.unwrap();
+    ledger.set_rate(Scope::Ledger, Some(1)).await.unwrap();
     let client = fixture.client().journal(ledger.clone()).build().unwrap();
     let _task = client.submit(Gen2Pro::new("a fox")).await.unwrap();
     let refused = client.submit(Gen2Pro::new("a fox")).await.unwrap_err();
@@ -222,7 +218,7 @@ async fn an_operation_has_at_most_as_many_submissions_a_minute_as_its_rate(backe
     let start = "the rate of the ledger, 1 a minute, is used up; try again in ";
     assert!(refusal.to_string().starts_with(start), "{refusal}");
     for (scope, rate) in [(Scope::EachGroup, 1), (Scope::Ledger, 0), (Scope::Ledger, 6001)] {
-        let error = ledger.limits().set_rate(scope, Some(rate)).await.unwrap_err();
+        let error = ledger.set_rate(scope, Some(rate)).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::State);
     }
 }
@@ -236,22 +232,22 @@ async fn the_journal_of_a_client_refuses_what_a_budget_does_not_allow(backend: B
         let options = SubmitOptions::default().origin(Origin::new("direct").group(group));
         client.submit_with(request, options).await
     };
-    ledger.limits().set_budget(Scope::EachGroup, Some(PRICE)).await.unwrap();
+    ledger.set_budget(Scope::EachGroup, Some(PRICE)).await.unwrap();
     let _tasks = [submit("anna").await.unwrap(), submit("ben").await.unwrap()];
     let refused = submit("anna").await.unwrap_err();
     let refusal = refused.refusal().unwrap().downcast_ref::<Error>().unwrap();
     assert_eq!(refusal.kind(), ErrorKind::Budget);
     assert!(refusal.to_string().starts_with("the budget of the group `anna` is used up"));
     assert_eq!(refusal.limited_scope(), Some(&Scope::Group("anna".to_owned())));
-    ledger.limits().set_budget(Scope::EachGroup, None).await.unwrap();
-    ledger.limits().set_max_active(Scope::Group("ben".to_owned()), Some(1)).await.unwrap();
+    ledger.set_budget(Scope::EachGroup, None).await.unwrap();
+    ledger.set_max_active(Scope::Group("ben".to_owned()), Some(1)).await.unwrap();
     let refused = submit("ben").await.unwrap_err();
     let refusal = refused.refusal().unwrap().downcast_ref::<Error>().unwrap();
     assert_eq!(refusal.kind(), ErrorKind::ActiveTasks);
-    ledger.limits().set_budget(Scope::Group("carl".to_owned()), Some(0.0)).await.unwrap();
+    ledger.set_budget(Scope::Group("carl".to_owned()), Some(0.0)).await.unwrap();
     let refused = submit("carl").await.unwrap_err().refusal().unwrap().to_string();
     assert!(refused.contains(": 0.00 of 0.00 credits are spent"), "{refused}");
-    ledger.limits().pause(Scope::Ledger).await.unwrap();
+    ledger.pause(Scope::Ledger).await.unwrap();
     let refused = submit("anna").await.unwrap_err();
     let refusal = refused.refusal().unwrap().downcast_ref::<Error>().unwrap();
     assert_eq!(
@@ -264,7 +260,7 @@ async fn the_journal_of_a_client_refuses_what_a_budget_does_not_allow(backend: B
 async fn a_submission_needs_a_group_that_limits_can_name(backend: Backend) {
     let fixture = Fixture::new(backend).await;
     let ledger = fixture.ledger().await;
-    ledger.limits().set_budget(Scope::EachGroup, Some(0.0)).await.unwrap();
+    ledger.set_budget(Scope::EachGroup, Some(0.0)).await.unwrap();
     let client = fixture.client().journal(ledger).build().unwrap();
     for group in [String::new(), "a".repeat(201)] {
         let options = SubmitOptions::default().origin(Origin::new("direct").group(group));
@@ -279,7 +275,7 @@ async fn jobs_with_a_higher_priority_are_submitted_first(backend: Backend) {
     let ledger = fixture.ledger().await;
     let jobs = (0..6).map(|number| job(&number.to_string(), "a fox").priority(number % 3));
     ledger.jobs().add(jobs).await.unwrap();
-    assert_eq!(ledger.jobs().set_priority(&Filter::all().name("3"), 9).await.unwrap(), 1);
+    assert_eq!(ledger.jobs().set_priority(&named("3"), 9).await.unwrap(), 1);
     let order = Arc::new(Mutex::new(Vec::new()));
     let submitted = Arc::clone(&order);
     let mut batch = fixture.batch(&ledger).max_active(1).on_change(move |job| {
@@ -302,7 +298,7 @@ async fn a_job_that_is_not_submitted_can_be_cancelled(backend: Backend) {
         }
         // What is at the target of a cancelled job does not matter.
         fs::write(fixture.output().join("ben-1.jpg"), "mine").unwrap();
-        manager.jobs().cancel(&Filter::all()).await.unwrap()
+        manager.jobs().cancel(&Filter::default()).await.unwrap()
     };
     // The worker has claimed all of them.
     let (report, cancelled) = tokio::join!(batch.run(), cancel);
@@ -313,7 +309,7 @@ async fn a_job_that_is_not_submitted_can_be_cancelled(backend: Backend) {
     assert!(cancelled >= 1);
     let workers = "SELECT COUNT(*) FROM imagekiln.workers";
     assert_eq!(fixture.count(workers).await, 1, "the worker took it for a lost lease");
-    assert_eq!(manager.jobs().retry("ben-2").await.unwrap().state, JobState::Queued);
+    assert_eq!(manager.jobs().retry(&named("ben-2"), None).await.unwrap(), 1);
     assert_eq!(batch.run().await.unwrap().count(JobState::Cancelled), cancelled - 1);
 }
 
@@ -323,16 +319,16 @@ async fn the_spending_agrees_with_the_account(backend: Backend) {
     fixture.simulator.faults().add("reply-lost:once").unwrap();
     let mut batch = fixture.batch(&ledger).jobs(two_groups()).max_active(1);
     batch.run().await.unwrap();
-    let spending = ledger.reports().spending().await.unwrap();
+    let spending = ledger.spending().await.unwrap();
     let groups: Vec<_> = spending.iter().map(|row| row.group.as_deref().unwrap()).collect();
     assert_eq!(groups, ["anna", "ben"]);
     assert_eq!((spending[0].submissions, spending[0].without_cost), (5, 1));
     assert_equal(spending[0].estimated, PRICE);
     let counted: f64 = spending.iter().map(|row| row.credits + row.estimated).sum();
     assert_equal(counted, fixture.charged());
-    let report = ledger.reports().jobs().await.unwrap();
-    assert_equal(report.rows().iter().map(|row| row.credits + row.estimated).sum(), counted);
-    let metrics = ledger.reports().metrics().await.unwrap();
+    let report = ledger.report().await.unwrap();
+    assert_equal(report.rows.iter().map(|row| row.credits + row.estimated).sum(), counted);
+    let metrics = ledger.metrics().await.unwrap();
     for sample in ["credits_total{operation=\"gen-2-pro\"} 21", "jobs{state=\"unknown\""] {
         assert!(metrics.contains(&format!("\nimagekiln_batch_{sample}")), "{sample}: {metrics}");
     }
@@ -391,9 +387,9 @@ async fn a_job_keeps_the_values_of_the_program(backend: Backend) {
     ledger.jobs().add([fox.clone(), job("wolf", "a wolf")]).await.unwrap();
     // The same job is not added twice.
     ledger.jobs().add([fox]).await.unwrap();
-    let of_anna = Filter::all().group("anna");
+    let of_anna = Filter { group: Some("anna".to_owned()), ..Filter::default() };
     let (status, request) =
-        ledger.jobs().list_with_requests(&of_anna, 0, 10).await.unwrap().remove(0);
+        ledger.jobs().page_with_requests(&of_anna, 0, 10).await.unwrap().remove(0);
     assert_eq!((status.metadata, status.priority), (Some(metadata), -2));
     assert_eq!(request, ledger.jobs().request("fox").await.unwrap().unwrap());
     for wrong in [
@@ -405,5 +401,5 @@ async fn a_job_keeps_the_values_of_the_program(backend: Backend) {
         let error = ledger.jobs().add([wrong]).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Job, "{error}");
     }
-    assert_eq!(ledger.jobs().all().await.unwrap().len(), 2);
+    assert_eq!(all(&ledger).await.len(), 2);
 }

@@ -22,6 +22,8 @@ use tokio::{
     time::{Instant, advance, sleep},
 };
 
+use crate::support::all;
+
 pub fn tests() -> Vec<Trial> {
     vec![
         paused(an_hour_of_500s_costs_a_handful_and_the_run_goes_on),
@@ -102,7 +104,7 @@ impl Fixture {
     }
 
     async fn outage(&self) -> Option<Outage> {
-        self.ledger.limits().outages().await.unwrap().pop()
+        self.ledger.outages().await.unwrap().pop()
     }
 
     /// Returns how many submissions have arrived.
@@ -145,7 +147,7 @@ async fn a_run_ends_by_itself_after_three_hours() {
     };
     assert_eq!(error.kind(), ErrorKind::Outage, "{error}");
     assert!(started.elapsed() > 3 * HOUR, "{:?}", started.elapsed());
-    let report = fixture.ledger.reports().jobs().await.unwrap();
+    let report = fixture.ledger.report().await.unwrap();
     let lost = fixture.submissions();
     assert!(lost <= IN_FLIGHT + 3 * PROBES, "{lost}");
     assert_eq!(report.count(JobState::Queued), 90 - lost as u64);
@@ -171,12 +173,12 @@ async fn a_run_without_credits_pauses_until_there_are_some() {
         fixture.pass(HOUR).await;
         let outage = fixture.outage().await.unwrap();
         assert_eq!(outage.kind, "payment", "{outage:?}");
-        let report = fixture.ledger.reports().jobs().await.unwrap();
+        let report = fixture.ledger.report().await.unwrap();
         // What was paid is there.
         assert_eq!((report.count(JobState::Saved), report.count(JobState::Queued)), (5, 7));
         add_credits(&fixture).await;
         let before = Instant::now();
-        fixture.ledger.limits().unpause(Scope::Ledger).await.unwrap();
+        fixture.ledger.unpause(Scope::Ledger).await.unwrap();
         let is_over = async || fixture.outage().await.is_none();
         while !is_over().await {
             sleep(Duration::from_millis(100)).await;
@@ -191,7 +193,7 @@ async fn a_run_that_never_had_credits_ends_at_once_unless_it_waits_for_jobs() {
     let fixture = Fixture::new(with_credits_for(0)).await;
     let error = fixture.run(fixture.batch(12), async {}).await.unwrap_err();
     assert_eq!(error.client_error().unwrap().kind(), imagekiln::ErrorKind::Payment);
-    assert_eq!(fixture.ledger.reports().jobs().await.unwrap().count(JobState::Queued), 12);
+    assert_eq!(fixture.ledger.report().await.unwrap().count(JobState::Queued), 12);
     // Nobody asked the service twelve times.
     let asked = fixture.submissions();
     assert!(asked <= IN_FLIGHT, "{asked}");
@@ -245,7 +247,7 @@ async fn a_refusal_of_one_model_does_not_hold_back_the_others() {
     assert_eq!(error.client_error().unwrap().kind(), imagekiln::ErrorKind::Auth);
     let outage = fixture.outage().await.unwrap();
     assert_eq!(outage.scope, Scope::Operation("gen-2-flex".to_owned()));
-    for job in fixture.ledger.jobs().all().await.unwrap() {
+    for job in all(&fixture.ledger).await {
         let is_flex = job.operation == "gen-2-flex";
         assert_eq!(job.state, if is_flex { JobState::Queued } else { JobState::Saved }, "{job:?}");
         let reason = job.reason.unwrap_or_default();

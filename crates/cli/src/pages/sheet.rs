@@ -40,7 +40,7 @@ pub async fn write(
     let directory = std::path::absolute(directory).map_err(unwritable)?;
     let mut last = 0;
     'pages: loop {
-        let jobs = ledger.jobs().list_with_requests(filter, last, PAGE).await?;
+        let jobs = ledger.jobs().page_with_requests(filter, last, PAGE).await?;
         let Some((end, _)) = jobs.last() else { break };
         last = end.number;
         for (job, request) in jobs {

@@ -268,7 +268,7 @@ mod tests {
         if !(POSTGRES.is_present)() && std::env::var_os(POSTGRES.variable).is_none() {
             return;
         }
-        let ledger = Ledger::connect(&cluster().create_database()).await.unwrap();
+        let ledger = Ledger::open(&cluster().create_database()).await.unwrap();
         let check = |database: &mut Database| {
             check_that_stale_rows_are_not_written(database);
             Ok(())

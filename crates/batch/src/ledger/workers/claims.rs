@@ -312,6 +312,6 @@ mod tests {
         if !(POSTGRES.is_present)() && std::env::var_os(POSTGRES.variable).is_none() {
             return;
         }
-        check_plans(Ledger::connect(&cluster().create_database()).await.unwrap()).await;
+        check_plans(Ledger::open(&cluster().create_database()).await.unwrap()).await;
     }
 }

@@ -12,7 +12,7 @@ use imagekiln_batch::{Advanced, Batch, Dispatcher, ErrorKind, Filter, JobState, 
 use imagekiln_testbed::Trial;
 use tokio::{task, time};
 
-use crate::support::{Backend, Fixture, PRICE, assert_equal, both, job, jobs, sqlite, state};
+use crate::support::{Backend, Fixture, PRICE, all, assert_equal, both, job, jobs, sqlite, state};
 
 pub fn tests() -> Vec<Trial> {
     let tests = [
@@ -95,16 +95,16 @@ async fn a_limit_holds_back_what_a_queue_delivers(backend: Backend) {
     ledger.jobs().add([job("fox", "a fox").group("anna")]).await.unwrap();
     let dispatcher = dispatcher(&fixture, &ledger).await;
     let anna = Scope::Group("anna".to_owned());
-    ledger.limits().pause(anna.clone()).await.unwrap();
+    ledger.pause(anna.clone()).await.unwrap();
     assert!(matches!(dispatcher.advance("fox").await.unwrap(), Advanced::Later(_)));
-    ledger.limits().set_budget(anna.clone(), Some(1.0)).await.unwrap();
-    ledger.limits().unpause(anna.clone()).await.unwrap();
+    ledger.set_budget(anna.clone(), Some(1.0)).await.unwrap();
+    ledger.unpause(anna.clone()).await.unwrap();
     // The price of the first job of an operation is not known.
     ledger.jobs().add([job("wolf", "a wolf")]).await.unwrap();
     deliver(&dispatcher, ["wolf".to_owned()]).await;
     assert!(matches!(dispatcher.advance("fox").await.unwrap(), Advanced::Later(_)));
     assert_eq!((state(&ledger, "fox").await, fixture.accepted()), (JobState::Queued, 1));
-    ledger.limits().set_budget(anna, None).await.unwrap();
+    ledger.set_budget(anna, None).await.unwrap();
     deliver(&dispatcher, ["fox".to_owned()]).await;
     assert_eq!(fixture.accepted(), 2);
     dispatcher.finish().await.unwrap();
@@ -120,7 +120,7 @@ async fn a_queue_is_filled_again_from_the_ledger(backend: Backend) {
     drop(lost);
     let ledger = fixture.reopen(ledger).await;
     let open = [JobState::Queued, JobState::Submitted, JobState::Ready];
-    let open = ledger.jobs().list(&Filter::all().states(open), 0, 100).await.unwrap();
+    let open = ledger.jobs().page(&Filter::states(open), 0, 100).await.unwrap();
     assert_eq!(open.len(), 3);
     let next = dispatcher(&fixture, &ledger).await;
     deliver(&next, open.into_iter().map(|job| job.name)).await;
@@ -307,7 +307,7 @@ async fn an_outage_holds_jobs_back_for_its_pause(backend: Backend) {
     // While another job finds out whether it has ended.
     fixture.execute("UPDATE imagekiln.outages SET probe = 'another'").await;
     assert_eq!(later(right.advance("0").await.unwrap()), Duration::from_secs(5));
-    ledger.limits().unpause(Scope::Ledger).await.unwrap();
+    ledger.unpause(Scope::Ledger).await.unwrap();
     assert_eq!(ended(right.advance("0").await.unwrap()), JobState::Saved);
 }
 
@@ -326,11 +326,11 @@ async fn settings_of_runs_are_refused() {
         assert_eq!(error.kind(), ErrorKind::State);
         assert!(error.to_string().contains(named), "{error}");
     }
-    assert_eq!(ledger.jobs().all().await.unwrap().len(), 0);
+    assert_eq!(all(&ledger).await.len(), 0);
     let elsewhere = Fixture::new(Backend::Sqlite).await;
     fixture.batch(&ledger).check_service().await.unwrap();
     let elsewhere = Batch::open(elsewhere.client(), ledger.clone()).unwrap().jobs(jobs(1));
     let Err(error) = elsewhere.dispatcher().await else { panic!("another service is not refused") };
     assert_eq!(error.kind(), ErrorKind::Elsewhere);
-    assert_eq!(ledger.jobs().all().await.unwrap().len(), 0);
+    assert_eq!(all(&ledger).await.len(), 0);
 }

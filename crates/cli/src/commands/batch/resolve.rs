@@ -85,7 +85,7 @@ pub async fn execute(context: &Context, ledger: &Ledger, options: Options) -> Re
     };
     let decision = Decision { resolution, dry_run, by_name: jobs.names.is_some() };
     let (decided, failed) = decision.carry_out(ledger, &jobs.filter).await?;
-    decision.print(context, &decided, &ledger.limits().prices().await?)?;
+    decision.print(context, &decided, &ledger.prices().await?)?;
     match failed {
         Some(error) => Err(error.into()),
         None => decision.check_complete(&decided),
@@ -133,7 +133,7 @@ impl Decision {
         if !self.by_name {
             return Ok((decided, None));
         }
-        let listed = ledger.jobs().list(filter, 0, usize::MAX).await?;
+        let listed = ledger.jobs().list(filter).await?;
         let done: HashSet<_> = resolved.iter().chain(&*held).map(|job| job.number).collect();
         // The loop below adds the named jobs that were left out, with their present states.
         changed.retain(|job| listed.iter().all(|listed| listed.number != job.number));

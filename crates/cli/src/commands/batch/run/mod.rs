@@ -144,9 +144,9 @@ async fn add(
     };
     ledgers::remember(context, &place)?;
     identical::check(&new.candidates, &ledger).await?;
-    let added = Filter::all().named(new.jobs.iter().map(|job| &job.name));
+    let added = Filter::named(new.jobs.iter().map(|job| &job.name));
     ledger.jobs().add(new.jobs.into_iter().map(Into::into)).await?;
-    let jobs = ledger.jobs().list(&added, 0, usize::MAX).await?;
+    let jobs = ledger.jobs().list(&added).await?;
     jobs.iter().try_for_each(|job| print_job(&context.output, job))
 }
 
@@ -246,10 +246,10 @@ fn with_options(batch: Batch, context: &Context, options: &RunOptions) -> Batch 
 /// Copies the prices of models from the settings to the ledger, except for models that have a price
 /// in the ledger.
 pub async fn set_prices(context: &Context, ledger: &Ledger) -> Result<(), Failure> {
-    let known = ledger.limits().prices().await?;
+    let known = ledger.prices().await?;
     for (model, price) in context.settings.prices() {
         if !known.is_set(&model) {
-            ledger.limits().set_price(&model, Some(price)).await?;
+            ledger.set_price(&model, Some(price)).await?;
         }
     }
     Ok(())
@@ -258,7 +258,7 @@ pub async fn set_prices(context: &Context, ledger: &Ledger) -> Result<(), Failur
 /// With `--simulate`, refuses a ledger with submitted jobs: the new simulator does not have their
 /// tasks, so the run would poll each of them in vain until its deadline.
 async fn check_simulated(context: &Context, ledger: &Ledger) -> Result<(), Failure> {
-    let report = ledger.reports().jobs().await?;
+    let report = ledger.report().await?;
     let active = report.count(JobState::Submitted) + report.count(JobState::Ready);
     if !context.shared.simulate || active == 0 {
         return Ok(());
