@@ -165,7 +165,7 @@ pub struct JobStatus {
     pub reason: Option<String>,
     /// How often the job was submitted, in all runs, including submissions whose responses were
     /// lost. Submissions that are known not to have been billed do not count.
-    /// [`Jobs::retry_all`](crate::Jobs::retry) can bound this number.
+    /// [`Jobs::retry`](crate::Jobs::retry) can bound this number.
     pub submissions: u64,
     /// The id of the task, if the service accepted the job.
     pub task_id: Option<String>,

@@ -8,7 +8,7 @@ use super::{
     Ledger, LimitStatus,
     jobs::status::state_named,
     limits::{
-        active::{COUNTED, count_active},
+        active::count_active,
         outage::Outage,
         spending::{SPENDING, Spending, prices},
     },
@@ -101,7 +101,7 @@ impl Ledger {
         let outages = self.outages().await?;
         let (spending, active) = self
             .transaction(|database| {
-                let active = count_active(database, COUNTED)?;
+                let active = count_active(database)?;
                 let active = active.get(&Scope::Ledger).copied().unwrap_or_default();
                 let spending: Vec<Spending> = database.rows(SPENDING, ["".into()])?;
                 let prices = prices(database)?;

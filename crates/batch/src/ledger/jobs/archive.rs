@@ -13,7 +13,7 @@ use crate::{
         Ledger,
         database::{Database, clocks::milliseconds},
     },
-    state::state_in,
+    state::States,
 };
 
 /// The number of jobs that one transaction archives. Workers can write between two transactions.
@@ -75,7 +75,7 @@ fn archive(database: &mut Database, age: i64) -> Result<u64, Error> {
     let states: Vec<_> = states.into_iter().filter(|state| *state != JobState::Damaged).collect();
     let find = format!(
         "SELECT id FROM jobs WHERE changed_at <= $1 AND {} ORDER BY changed_at, id LIMIT $2{}",
-        state_in(&states),
+        States(&states),
         database.for_update("jobs SKIP LOCKED")
     );
     let ended = database.rows::<(i64,)>(&find, [(now - age).into(), CHUNK.into()])?;

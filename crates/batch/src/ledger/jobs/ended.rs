@@ -9,7 +9,7 @@ use crate::{
         database::{Database, Value},
         records::SubmissionRow,
     },
-    state::state_in,
+    state::States,
 };
 #[cfg(doc)]
 use crate::{ErrorKind, JobStatus};
@@ -117,7 +117,7 @@ impl Jobs<'_> {
                 let find = format!(
                     "SELECT j.id, COALESCE(j.submission, 0), j.number FROM jobs j
                      WHERE {} AND {listed}",
-                    state_in(states)
+                    States(states)
                 );
                 Ok(Ended { jobs: database.rows(&find, values)?, states })
             });
@@ -132,7 +132,7 @@ impl Jobs<'_> {
                 let left = format!(
                     "SELECT COUNT(*) FROM jobs WHERE id IN ({}) AND {}",
                     database.numbers(1),
-                    state_in(states)
+                    States(states)
                 );
                 let [ids, _] = ended.values();
                 let left: i64 = database.value(&left, [ids])?;
@@ -157,7 +157,7 @@ impl Ended {
         let (ids, submissions) = (database.numbers(1), database.elements(2));
         format!(
             "id IN ({ids}) AND id || ' ' || COALESCE(submission, 0) IN ({submissions}) AND {}",
-            state_in(self.states)
+            States(self.states)
         )
     }
 

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::{
     StoredLimits, Subject,
-    active::{COUNTED, count_active},
+    active::count_active,
     admission::refusal,
     held::free_left,
     outage::{self, Outage},
@@ -214,7 +214,7 @@ impl Ledger {
     pub async fn limits(&self) -> Result<Vec<LimitStatus>, Error> {
         self.transaction(|database| {
             let limits = StoredLimits::read(database, "TRUE", [])?;
-            let active = count_active(database, COUNTED)?;
+            let active = count_active(database)?;
             let spent = spent(database)?;
             let statuses = limits.0.into_iter().map(|(scope, limit)| {
                 let (credits, without_cost) = spent.get(&scope).copied().unwrap_or_default();
