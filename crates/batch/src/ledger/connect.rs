@@ -23,12 +23,11 @@ use super::{
 use crate::JobState;
 use crate::{Error, ErrorKind, output::split_scheme};
 
-/// The place of a ledger that is not open yet.
+/// The place of a database. Not `Debug`, because a URL contains the password.
 #[derive(Clone)]
 enum Place {
     #[cfg(feature = "sqlite")]
     File(PathBuf),
-    /// Not `Debug`, because it contains the password.
     #[cfg(feature = "postgres")]
     Server(Box<PgConnectOptions>),
 }
@@ -36,108 +35,98 @@ enum Place {
 impl Place {
     /// Text that starts with a scheme and `://` is a URL, and anything else is a path. Error
     /// messages do not contain the URL, because it may contain a password.
+    ///
+    /// Also fails if this program uses a version of SQLite that can damage ledgers.
     fn of(place: &Path) -> Result<Self, Error> {
         let url = place.to_str().and_then(|text| Some((split_scheme(text)?.0, text)));
         let problem = match url {
             #[cfg(feature = "sqlite")]
-            None => return Ok(Self::File(place.to_owned())),
+            None => {
+                sqlite::check_version(rusqlite::version_number())?;
+                return Ok(Self::File(place.to_owned()));
+            }
             #[cfg(not(feature = "sqlite"))]
-            None => "a file as the ledger needs the Cargo feature `sqlite` of imagekiln-batch",
+            None => "a ledger in a file needs the Cargo feature `sqlite` of imagekiln-batch",
             #[cfg(feature = "postgres")]
             Some(("postgres" | "postgresql", url)) => {
                 return postgres::parse(url).map(Self::Server);
             }
             #[cfg(not(feature = "postgres"))]
             Some(("postgres" | "postgresql", _)) => {
-                "a postgres:// URL needs the Cargo feature `postgres` of imagekiln-batch"
+                "a ledger at a postgres:// URL needs the Cargo feature `postgres` of \
+                 imagekiln-batch"
             }
             Some(_) => "the URL of the ledger is not a postgres:// URL; use one, or a path",
         };
         Err(Error::new(ErrorKind::Ledger, problem))
     }
-
-    /// Returns the source for a process that does not lock the file.
-    fn source(self, reads: bool) -> Source {
-        match self {
-            #[cfg(feature = "sqlite")]
-            Self::File(path) => Source::File { path, lock: None, reads },
-            #[cfg(feature = "postgres")]
-            Self::Server(options) => Source::Server { options, reads },
-        }
-    }
 }
 
-/// The location of the database, and whether this process only reads it (`reads`).
-pub(super) enum Source {
-    /// `lock` is `None` if another process has locked the file, or if this process only reads it.
+/// How this process uses a database.
+pub(super) struct Source {
+    place: Place,
+    reads: bool,
+    /// `None` if another process has locked the file, or if this process only reads it.
     #[cfg(feature = "sqlite")]
-    File { path: PathBuf, lock: Option<Lock>, reads: bool },
-    /// Not `Debug`, because it contains the password.
-    #[cfg(feature = "postgres")]
-    Server { options: Box<PgConnectOptions>, reads: bool },
+    pub(super) lock: Option<Lock>,
 }
 
 impl Source {
-    #[cfg_attr(not(feature = "sqlite"), expect(unused_variables, reason = "for SQLite"))]
-    pub(super) fn connect(&self, clocks: &Clocks) -> Result<Database, BoxError> {
-        match self {
+    /// Uses a database without locking its file.
+    fn of(place: Place, reads: bool) -> Self {
+        Self {
+            place,
+            reads,
             #[cfg(feature = "sqlite")]
-            Self::File { path, reads, .. } => sqlite::open(path, *reads, clocks.clone()),
-            #[cfg(feature = "postgres")]
-            Self::Server { options, reads } => postgres::open(options, *reads),
+            lock: None,
         }
     }
 
-    /// Fails if this program uses a version of SQLite that can damage ledgers.
-    pub(super) fn check(&self) -> Result<(), Error> {
-        match self {
+    #[cfg_attr(not(feature = "sqlite"), expect(unused_variables, reason = "for SQLite"))]
+    pub(super) fn connect(&self, clocks: &Clocks) -> Result<Database, BoxError> {
+        match &self.place {
             #[cfg(feature = "sqlite")]
-            Self::File { .. } => sqlite::check_version(rusqlite::version_number()),
+            Place::File(path) => sqlite::open(path, self.reads, clocks.clone()),
             #[cfg(feature = "postgres")]
-            Self::Server { .. } => Ok(()),
+            Place::Server(options) => postgres::open(options, self.reads),
         }
     }
 
     /// Returns the path of the file that this process has locked.
     pub(super) fn own_file(&self) -> Option<&Path> {
-        match self {
+        match &self.place {
             #[cfg(feature = "sqlite")]
-            Self::File { path, lock, .. } => lock.as_ref().map(|_| &**path),
+            Place::File(path) => self.lock.as_ref().map(|_| &**path),
             #[cfg(feature = "postgres")]
-            Self::Server { .. } => None,
+            Place::Server(_) => None,
         }
     }
 
     /// Whether another process has locked the file.
     pub(super) fn is_of_other(&self) -> bool {
-        match self {
-            #[cfg(feature = "sqlite")]
-            Self::File { lock, reads, .. } => lock.is_none() && !reads,
-            #[cfg(feature = "postgres")]
-            Self::Server { .. } => false,
-        }
+        !self.is_shared() && !self.reads && self.own_file().is_none()
     }
 
     /// Whether several processes can run batches on the ledger.
     pub(super) fn is_shared(&self) -> bool {
-        match self {
+        match self.place {
             #[cfg(feature = "sqlite")]
-            Self::File { .. } => false,
+            Place::File(_) => false,
             #[cfg(feature = "postgres")]
-            Self::Server { .. } => true,
+            Place::Server(_) => true,
         }
     }
 
     /// Returns the path or the URL of the database, without the password, and advice for the case
     /// that the database cannot be opened.
     pub(super) fn name(&self) -> (String, &'static str) {
-        match self {
+        match &self.place {
             #[cfg(feature = "sqlite")]
-            Self::File { path, .. } => {
+            Place::File(path) => {
                 (path.display().to_string(), "move the file if it is not a ledger")
             }
             #[cfg(feature = "postgres")]
-            Self::Server { options, .. } => {
+            Place::Server(options) => {
                 let database = options.get_database().unwrap_or_else(|| options.get_username());
                 let server = format!("{}:{}", options.get_host(), options.get_port());
                 (format!("postgres://{server}/{database}"), "check the URL and the server")
@@ -223,7 +212,8 @@ impl Ledger {
             }
             #[cfg(feature = "postgres")]
             Place::Server(_) => {
-                let ledger = Self::with(place.clone().source(false), Clocks::default()).await?;
+                let ledger =
+                    Self::with(Source::of(place.clone(), false), Clocks::default()).await?;
                 ledger.take_over().await?;
                 Ok(ledger)
             }
@@ -240,7 +230,7 @@ impl Ledger {
         let (path, lock) = sqlite::lock(path)?;
         let mut acceptances = path.clone().into_os_string();
         acceptances.push(".acceptances");
-        let source = Source::File { path, lock: Some(lock), reads: false };
+        let source = Source { place: Place::File(path), reads: false, lock: Some(lock) };
         let ledger = Self::with(source, clocks).await?;
         // The lock proves that the processes of all earlier workers ended.
         ledger.end_all_workers().await?;
@@ -265,7 +255,7 @@ impl Ledger {
         let place = Place::of(place.as_ref())?;
         match Self::open_at_once(&place).await {
             Err(error) if error.kind() == ErrorKind::Locked => {
-                Self::with(place.source(false), Clocks::default()).await
+                Self::with(Source::of(place, false), Clocks::default()).await
             }
             opened => opened,
         }
@@ -283,7 +273,8 @@ impl Ledger {
     /// - [`Ledger`](ErrorKind::Ledger): the file cannot be read, or is not a ledger; the URL is
     ///   invalid, or the server cannot be reached; or another version wrote the ledger.
     pub async fn open_read_only(place: impl AsRef<Path>) -> Result<Self, Error> {
-        Self::with(Place::of(place.as_ref())?.source(true), Clocks::default()).await
+        let place = Place::of(place.as_ref())?;
+        Self::with(Source::of(place, true), Clocks::default()).await
     }
 
     /// Adds an acceptance log to a ledger in PostgreSQL. The log keeps accepted tasks on this

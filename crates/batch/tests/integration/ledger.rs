@@ -32,6 +32,7 @@ pub fn tests() -> Vec<Trial> {
         #[cfg(unix)]
         sqlite(only_the_user_can_read_the_files),
         sqlite(a_file_that_is_not_a_ledger_is_not_changed),
+        sqlite(a_url_of_another_database_is_not_a_file),
         sqlite(secrets_are_not_in_the_ledger),
     ];
     let jobs = [
@@ -150,6 +151,18 @@ async fn a_ledger_of_a_later_version_is_refused(backend: Backend) {
     let name = fixture.ledger_name();
     for refused in [Ledger::open(&name).await, Ledger::open_read_only(&name).await] {
         assert_kind(refused, ErrorKind::Ledger, "a later version of this program wrote it");
+    }
+}
+
+async fn a_url_of_another_database_is_not_a_file() {
+    for url in ["mysql://ann:SECRET@host/foxes", "s3://ann:SECRET@foxes/ledger.db"] {
+        for opened in [Ledger::open(url).await, Ledger::open_to_manage(url).await] {
+            let error = opened.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Ledger);
+            assert!(error.to_string().contains("is not a postgres:// URL"), "{error}");
+            assert!(!format!("{error:#?}").contains("SECRET"), "{error:#?}");
+        }
+        assert_kind(Ledger::open_read_only(url).await, ErrorKind::Ledger, "use one, or a path");
     }
 }
 
