@@ -142,8 +142,8 @@ pub(super) fn is_missing(error: &BoxError) -> bool {
 }
 
 impl Ledger {
-    /// Opens a ledger to run batches on it, or creates an empty one. `place` is the path of a SQLite
-    /// file, or the URL of a PostgreSQL database.
+    /// Opens a ledger to run batches on it, or creates an empty one. `place` is the path of a
+    /// SQLite file, or the URL of a PostgreSQL database.
     ///
     /// Jobs that a previous process was submitting become [`Unknown`](JobState::Unknown), because
     /// the service may have accepted them. On a server, these are the jobs of workers whose leases
@@ -243,10 +243,10 @@ impl Ledger {
     /// cancel, retry, resolve or forget jobs, and to set limits. The other process notices the
     /// changes within a second. `place` is the same as for [`open`](Self::open).
     ///
-    /// If no other process has opened the file, or if the ledger is on a server, this is the same as
-    /// `open`. Otherwise, a batch cannot run on the returned ledger, and if a client has the ledger
-    /// as its journal, [`Client::resume`](imagekiln::Client::resume) of the other process returns
-    /// the submissions of this one, too.
+    /// If no other process has opened the file, or if the ledger is on a server, this is the same
+    /// as `open`. Otherwise, a batch cannot run on the returned ledger, and if a client has the
+    /// ledger as its journal, [`Client::resume`](imagekiln::Client::resume) of the other process
+    /// returns the submissions of this one, too.
     ///
     /// # Errors
     ///

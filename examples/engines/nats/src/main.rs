@@ -94,7 +94,7 @@ async fn advance(message: &Message, dispatcher: &Dispatcher) -> Result<AckKind, 
 
 #[tokio::main]
 async fn main() -> Result<(), Error> {
-    let ledger = Ledger::open(&env::var("DATABASE_URL")?).await?;
+    let ledger = Ledger::open(env::var("DATABASE_URL")?).await?;
     let servers: Vec<_> = env::var("NATS_URL")?.split(',').map(str::to_owned).collect();
     let queue = jetstream::new(async_nats::connect(servers).await?);
     let (name, retention, num_replicas) = (QUEUE.to_owned(), RetentionPolicy::WorkQueue, 3);

@@ -21,8 +21,8 @@ impl Jobs<'_> {
     /// Queues the jobs again that match a filter and ended without a picture: those that are
     /// [`Failed`](JobState::Failed), [`Moderated`](JobState::Moderated),
     /// [`Expired`](JobState::Expired) or [`Cancelled`](JobState::Cancelled). Returns their number.
-    /// The next run submits the jobs, and the service may bill them again. The cost of their earlier
-    /// submissions still counts for the budgets.
+    /// The next run submits the jobs, and the service may bill them again. The cost of their
+    /// earlier submissions still counts for the budgets.
     ///
     /// A [`Damaged`](JobState::Damaged) job that matches becomes [`Submitted`](JobState::Submitted)
     /// instead: the next run downloads its picture again, which costs nothing. The damaged file is

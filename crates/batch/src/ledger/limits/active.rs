@@ -16,8 +16,8 @@ pub(super) fn count_active_jobs(database: &mut Database) -> Result<u64, Error> {
     Ok(database.value::<i64>(&count, [])?.unsigned_abs())
 }
 
-/// Returns the number of active tasks by scope: of the active jobs, and of the submissions without a
-/// job that are not known to have ended.
+/// Returns the number of active tasks by scope: active jobs, and submissions without a job that are
+/// not known to have ended.
 pub(in crate::ledger) fn count_active(
     database: &mut Database,
 ) -> Result<HashMap<Scope, i64>, Error> {

@@ -81,8 +81,9 @@ impl Ledger {
     /// known. When a cost of the operation is known, the highest known cost replaces the price, so
     /// that budgets reserve enough credits. A price with a part [per
     /// megapixel](Price::per_megapixel) is always used, because the cost of one size says nothing
-    /// about the cost of another size. Without a price, a budget allows one submission of an operation, and no other until
-    /// the response shows the cost: several submissions of unknown cost could exceed the budget.
+    /// about the cost of another size. Without a price, a budget allows one submission of an
+    /// operation, and no other until the response shows the cost: several submissions of unknown
+    /// cost could exceed the budget.
     ///
     /// [`Price::of`] describes which size counts for a price per megapixel.
     ///
