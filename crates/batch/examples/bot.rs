@@ -24,8 +24,11 @@ static TURN: Mutex<()> = Mutex::const_new(());
 #[tokio::main]
 async fn main() -> Result<(), Error> {
     let ledger = Ledger::open("bot.db").await?;
-    ledger.set_budget(Scope::EachGroup, Some(env::var("CREDITS_PER_USER")?.parse()?)).await?;
-    ledger.set_max_active(Scope::EachGroup, Some(1)).await?;
+    ledger
+        .limits()
+        .set_budget(Scope::EachGroup, Some(env::var("CREDITS_PER_USER")?.parse()?))
+        .await?;
+    ledger.limits().set_max_active(Scope::EachGroup, Some(1)).await?;
     let client = ClientBuilder::from_env()?.journal(ledger.clone()).build()?;
     let decided = env::args().nth(1).zip(env::args().nth(2));
     for unfinished in client.resume().await? {
@@ -64,7 +67,7 @@ fn say(user: &str, response: Result<String, Error>) {
 
 async fn respond(client: Client, ledger: Ledger, user: &str, text: &str) -> Result<String, Error> {
     if text == "!spent" {
-        let rows = ledger.spending().await?.into_iter();
+        let rows = ledger.reports().spending().await?.into_iter();
         let own = rows.filter(|row| row.group.as_deref() == Some(user));
         let spent = own.fold(0.0, |spent, row| spent + row.credits + row.estimated);
         return Ok(format!("you have spent {spent:.2} credits"));

@@ -35,9 +35,12 @@ async fn main() -> Result<(), Box<dyn Error>> {
         Some(url) => Ledger::open(url).await?.with_acceptance_log("acceptances").await?,
         None => Ledger::open("pictures.db").await?,
     };
-    ledger.set_budget(Scope::EachGroup, Some(env::var("CREDITS_PER_USER")?.parse()?)).await?;
+    ledger
+        .limits()
+        .set_budget(Scope::EachGroup, Some(env::var("CREDITS_PER_USER")?.parse()?))
+        .await?;
     // Until a cost is known, one lost response would hold back all other submissions.
-    ledger.set_price("gen-2-pro", Some(4.0.into())).await?;
+    ledger.limits().set_price("gen-2-pro", Some(4.0.into())).await?;
     let (sender, changes) = broadcast::channel(1000);
     let mut app = Router::new()
         .route("/users/{user}/", get(Html(include_str!("web_app.html"))).post(order))

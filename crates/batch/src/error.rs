@@ -41,19 +41,19 @@ pub enum ErrorKind {
     /// A job cannot be resolved as not paid yet, because its request may still be on its way to the
     /// service. Try again later; the message says when.
     Hold,
-    /// A person or a program [paused](crate::Ledger::pause) the submissions. Nothing was sent.
+    /// A person or a program [paused](crate::Limits::pause) the submissions. Nothing was sent.
     Paused,
     /// The service accepts no submissions, or does not say whether it does: see
-    /// [`Ledger::outages`](crate::Ledger::outages). Nothing was sent. If the service refused a
+    /// [`Limits::outages`](crate::Limits::outages). Nothing was sent. If the service refused a
     /// submission, [`Error::client_error`] says why.
     Outage,
-    /// A scope has as many active tasks as it [may have](crate::Ledger::set_max_active). Nothing
+    /// A scope has as many active tasks as it [may have](crate::Limits::set_max_active). Nothing
     /// was sent.
     ActiveTasks,
     /// A scope has had as many submissions within a minute as its
-    /// [rate](crate::Ledger::set_rate). Nothing was sent.
+    /// [rate](crate::Limits::set_rate). Nothing was sent.
     Rate,
-    /// A [budget](crate::Ledger::set_budget) does not allow the submission. Nothing was sent.
+    /// A [budget](crate::Limits::set_budget) does not allow the submission. Nothing was sent.
     Budget,
     /// The output directory or the bucket cannot be used. Paid jobs keep their state, and the next
     /// run saves them.

@@ -57,8 +57,8 @@ impl Job {
     }
 
     /// Sets the group of the job, such as a user, an order or a campaign: 1 to 200 bytes. A ledger
-    /// can [limit](crate::Ledger::set_budget) what each group costs, and
-    /// [reports](crate::Ledger::spending) it.
+    /// can [limit](crate::Limits::set_budget) what each group costs, and
+    /// [reports](crate::Reports::spending) it.
     pub fn group(mut self, group: impl Into<String>) -> Self {
         self.group = Some(group.into());
         self

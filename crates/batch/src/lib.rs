@@ -4,8 +4,9 @@
 //! | type | what it is for |
 //! |---|---|
 //! | [`Job`] | a request with a name and a target |
-//! | [`Ledger`] | the record of jobs and payments, and what the jobs may cost |
-//! | [`Jobs`], [`Filter`] | read and change the jobs of a ledger |
+//! | [`Ledger`] | the record of jobs and payments |
+//! | [`Jobs`], [`Limits`], [`Reports`] | read and change the jobs of a ledger, their limits and reports |
+//! | [`Filter`] | selects jobs of a ledger |
 //! | [`Batch`] | runs the jobs of a ledger with a client |
 //! | [`Dispatcher`] | continues single jobs, for a program that has a queue or a workflow engine |
 //! | [`Scope`] | says what a limit is for: the whole ledger, a model or a group |
@@ -43,7 +44,9 @@ pub use self::{
     batch::{Advanced, Batch, Dispatcher},
     error::{Error, ErrorKind},
     job::{Filter, Job, JobStatus},
-    ledger::{Jobs, KnownJob, Ledger, LimitStatus, Outage, Resolution, Resolved, Watch},
+    ledger::{
+        Jobs, KnownJob, Ledger, LimitStatus, Limits, Outage, Reports, Resolution, Resolved, Watch,
+    },
     price::Prices,
     report::{Report, ReportRow, SpendingRow},
     scope::Scope,

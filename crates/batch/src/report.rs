@@ -33,7 +33,7 @@ pub struct ReportRow {
     /// [`Unknown`](JobState::Unknown).
     pub without_cost: u64,
     /// What the jobs without a known cost may cost in credits, by the
-    /// [prices](crate::Ledger::set_price) of their operations.
+    /// [prices](crate::Limits::set_price) of their operations.
     pub estimated: f64,
 }
 
@@ -54,7 +54,7 @@ pub struct SpendingRow {
     /// The number of submissions whose cost is not known.
     pub without_cost: u64,
     /// What the submissions without a known cost may cost in credits, by the
-    /// [price](crate::Ledger::set_price) of the operation.
+    /// [price](crate::Limits::set_price) of the operation.
     pub estimated: f64,
 }
 

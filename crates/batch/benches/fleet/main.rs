@@ -189,7 +189,7 @@ impl Bench {
         }
         let rate = self.jobs as f64 / started.elapsed().as_secs_f64();
         if !ledger.is_empty() {
-            let report = open(ledger).await.report().await.unwrap();
+            let report = open(ledger).await.reports().jobs().await.unwrap();
             assert!(report.rows.iter().all(|row| row.state == JobState::Saved), "{report}");
         }
         rate
@@ -246,7 +246,7 @@ async fn adding(root: &Path, name: &str, is_linked: bool) {
     }
     let manager = Ledger::open_to_manage(&ledger).await.unwrap();
     let many = Scope::Group("many".to_owned());
-    manager.pause(many).await.unwrap();
+    manager.limits().pause(many).await.unwrap();
     let mut number = 0;
     let mut slowest = async |until: &mut (dyn Future<Output = ()> + Unpin)| {
         let mut slowest = Duration::ZERO;
@@ -336,7 +336,7 @@ async fn old_ledger(root: &Path) {
             add_old_jobs(&ledger, old());
             let opened = open(&ledger).await;
             let started = Instant::now();
-            let saved = opened.report().await.unwrap().count(JobState::Saved);
+            let saved = opened.reports().jobs().await.unwrap().count(JobState::Saved);
             reports.push(started.elapsed().as_secs_f64());
             assert_eq!(saved, old() as u64 + 1);
             drop(opened);

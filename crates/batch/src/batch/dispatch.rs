@@ -166,8 +166,8 @@ impl Dispatcher {
     ///
     /// The time of `Later` is
     ///
-    /// - the pause of an [outage](crate::Ledger::outages), but at most a minute, because a person
-    ///   may end it, or the time until a [rate](crate::Ledger::set_rate) allows the submission;
+    /// - the pause of an [outage](crate::Limits::outages), but at most a minute, because a person
+    ///   may end it, or the time until a [rate](crate::Limits::set_rate) allows the submission;
     /// - 30 seconds if the job is [`Unknown`](JobState::Unknown) and its webhook may still arrive,
     ///   until `Batch::callback_patience` has passed since its submission, and
     ///   a minute after that;

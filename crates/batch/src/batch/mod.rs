@@ -166,7 +166,7 @@ impl Batch {
     /// was set. A submission without a known cost, for example of an
     /// [`Unknown`](crate::JobState::Unknown) job, counts with its price, because it may have been
     /// billed. If no price is known, the worker submits the first job of an operation alone and
-    /// waits for its cost; [`Ledger::set_price`](crate::Ledger::set_price) sets a price. If a job
+    /// waits for its cost; [`Limits::set_price`](crate::Limits::set_price) sets a price. If a job
     /// does not fit, smaller jobs after it may.
     ///
     /// The costs exceed the budget if
@@ -184,7 +184,7 @@ impl Batch {
     }
 
     /// Sets the price of the jobs of this run whose operation has no
-    /// [price](crate::Ledger::set_price) in the ledger: a number of credits for each job, or a
+    /// [price](crate::Limits::set_price) in the ledger: a number of credits for each job, or a
     /// [`Price`]. Only budgets use it. For `kiln batch run --price`.
     #[doc(hidden)]
     pub fn price(mut self, price: impl Into<Price>) -> Self {
@@ -340,7 +340,7 @@ impl Batch {
             tracing::debug!(%error, "the ledger could not keep the durations of tasks");
         }
         self.unrecorded.add_to(first(checked, ended))?;
-        self.ledger.report().await
+        self.ledger.reports().jobs().await
     }
 
     /// Binds the ledger to the service of this batch, if no batch has run on it. A run does this at

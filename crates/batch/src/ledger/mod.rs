@@ -30,7 +30,11 @@ use self::{
 pub use self::{
     database::clocks::Clocks,
     jobs::{Jobs, changes::Watch, decisions::Resolved, resolve::Resolution, status::KnownJob},
-    limits::{control::LimitStatus, outage::Outage},
+    limits::{
+        control::{LimitStatus, Limits},
+        outage::Outage,
+    },
+    reports::Reports,
 };
 pub(crate) use self::{
     identity::Marking,
@@ -54,8 +58,9 @@ use crate::{
 /// A durable record of jobs and submissions in a SQLite file or in PostgreSQL. Clones share the
 /// connection.
 ///
-/// A program reads and changes the jobs of a ledger through [`jobs`](Self::jobs). A
-/// [batch](crate::Batch) that runs on a ledger registers a worker in it.
+/// A program reads and changes a ledger through its [`jobs`](Self::jobs), [`limits`](Self::limits)
+/// and [`reports`](Self::reports). A [batch](crate::Batch) that runs on a ledger registers a worker
+/// in it.
 ///
 /// A ledger flushes each state of a job to disk before a worker takes the step that the state
 /// announces, so a crash cannot hide a submission that was paid for.

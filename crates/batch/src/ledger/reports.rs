@@ -17,14 +17,26 @@ use super::{
 use crate::ErrorKind;
 use crate::{Error, Prices, Report, ReportRow, Scope, SpendingRow, time};
 
-/// Reports of what the jobs and submissions cost.
+/// What the jobs and submissions of a ledger cost, from [`Ledger::reports`].
+#[derive(Debug, Clone, Copy)]
+pub struct Reports<'l> {
+    ledger: &'l Ledger,
+}
+
 impl Ledger {
+    /// Returns the reports of the ledger.
+    pub fn reports(&self) -> Reports<'_> {
+        Reports { ledger: self }
+    }
+}
+
+impl Reports<'_> {
     /// Returns the number and the cost of all jobs by state and operation.
     ///
     /// # Errors
     ///
     /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be read.
-    pub async fn report(&self) -> Result<Report, Error> {
+    pub async fn jobs(self) -> Result<Report, Error> {
         type Columns = (String, String, i64, f64, i64, Option<i64>);
         const ROWS: &str = "SELECT j.state, j.operation, COUNT(*),
                 COALESCE(SUM(s.cost), CAST(0 AS DOUBLE PRECISION)),
@@ -33,6 +45,7 @@ impl Ledger {
             FROM jobs j LEFT JOIN submissions s ON s.id = j.submission
             GROUP BY j.state, j.operation";
         let mut rows: Vec<ReportRow> = self
+            .ledger
             .transaction(|database| {
                 let prices = prices(database)?;
                 let rows = database.rows::<Columns>(ROWS, [])?.into_iter();
@@ -58,33 +71,34 @@ impl Ledger {
     /// # Errors
     ///
     /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be read.
-    pub async fn spending(&self) -> Result<Vec<SpendingRow>, Error> {
+    pub async fn spending(self) -> Result<Vec<SpendingRow>, Error> {
         type Columns = (i64, Option<String>, String, i64, f64, i64, Option<i64>);
         const ROWS: &str = "SELECT sent_at / 86400000, group_name, operation, COUNT(*),
                 COALESCE(SUM(cost), CAST(0 AS DOUBLE PRECISION)), COUNT(*) - COUNT(cost),
                 CAST(SUM(CASE WHEN cost IS NULL THEN pixels ELSE 0 END) AS BIGINT)
             FROM submissions WHERE state <> 'withdrawn'
             GROUP BY 1, 2, 3 ORDER BY 1, COALESCE(group_name, ''), 3";
-        self.transaction(|database| {
-            let prices = prices(database)?;
-            let rows = database.rows::<Columns>(ROWS, [])?.into_iter();
-            let rows =
-                rows.map(|(day, group, operation, submissions, credits, unpriced, pixels)| {
-                    let without_cost = unpriced.unsigned_abs();
-                    let estimated = estimate(&prices, &operation, without_cost, pixels);
-                    SpendingRow {
-                        day: time::day(day.unsigned_abs()),
-                        group,
-                        operation,
-                        submissions: submissions.unsigned_abs(),
-                        credits,
-                        without_cost,
-                        estimated,
-                    }
-                });
-            Ok(rows.collect())
-        })
-        .await
+        self.ledger
+            .transaction(|database| {
+                let prices = prices(database)?;
+                let rows = database.rows::<Columns>(ROWS, [])?.into_iter();
+                let rows =
+                    rows.map(|(day, group, operation, submissions, credits, unpriced, pixels)| {
+                        let without_cost = unpriced.unsigned_abs();
+                        let estimated = estimate(&prices, &operation, without_cost, pixels);
+                        SpendingRow {
+                            day: time::day(day.unsigned_abs()),
+                            group,
+                            operation,
+                            submissions: submissions.unsigned_abs(),
+                            credits,
+                            without_cost,
+                            estimated,
+                        }
+                    });
+                Ok(rows.collect())
+            })
+            .await
     }
 
     /// Returns the state of the ledger as metrics in the text format of Prometheus: the jobs by
@@ -96,10 +110,11 @@ impl Ledger {
     /// # Errors
     ///
     /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be read.
-    pub async fn metrics(&self) -> Result<String, Error> {
-        let (report, limits) = (self.report().await?, self.limits().await?);
-        let outages = self.outages().await?;
+    pub async fn metrics(self) -> Result<String, Error> {
+        let (report, limits) = (self.jobs().await?, self.ledger.limits().list().await?);
+        let outages = self.ledger.limits().outages().await?;
         let (spending, active) = self
+            .ledger
             .transaction(|database| {
                 let active = count_active(database)?;
                 let active = active.get(&Scope::Ledger).copied().unwrap_or_default();

@@ -188,7 +188,7 @@ async fn paid_jobs_that_are_added_after_the_output_was_adopted_continue() {
     assert_eq!(states().await, [Saved, Submitted, Saved, Queued]);
     assert_eq!(fixture.batch(&ledger).run().await.unwrap().count(Saved), 4);
     assert_eq!(fixture.accepted(), 4);
-    assert_equal(ledger.spending().await.unwrap()[0].credits, fixture.charged());
+    assert_equal(ledger.reports().spending().await.unwrap()[0].credits, fixture.charged());
 }
 
 async fn what_only_the_log_knows_to_be_unbilled_is_queued_again() {
@@ -354,7 +354,7 @@ async fn the_log_has_the_submissions_without_a_job() {
     task.wait().await.unwrap().save(fixture.directory.path().join("fox.jpg")).await.unwrap();
     fs::create_dir(fixture.output()).unwrap();
     assert!(ledger.adopt_output(fixture.output()).await.unwrap().is_empty());
-    assert_equal(ledger.spending().await.unwrap()[0].credits, fixture.charged());
+    assert_equal(ledger.reports().spending().await.unwrap()[0].credits, fixture.charged());
 }
 
 /// Runs a command that succeeds, and returns its output.

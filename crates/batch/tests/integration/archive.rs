@@ -41,7 +41,7 @@ async fn a_job_that_left_the_ledger_is_not_paid_again(backend: Backend) {
     assert_eq!(fixture.accepted(), 2);
     let error = ledger.jobs().add([job("good", "another fox")]).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Job);
-    let spending = ledger.spending().await.unwrap();
+    let spending = ledger.reports().spending().await.unwrap();
     assert_equal(spending.iter().map(|row| row.credits).sum(), fixture.charged());
     assert_eq!(all(&ledger).await[0].number, 3);
 }

@@ -122,10 +122,10 @@ async fn a_negative_cost_counts_like_a_missing_one(backend: Backend) {
     let ledger = fixture.ledger().await;
     submitted(&ledger, "a", json!(3)).await;
     submitted(&ledger, "b", json!(-400)).await;
-    ledger.set_budget(Scope::Ledger, Some(8.5)).await.unwrap();
-    let limits = ledger.limits().await.unwrap();
+    ledger.limits().set_budget(Scope::Ledger, Some(8.5)).await.unwrap();
+    let limits = ledger.limits().list().await.unwrap();
     assert_eq!((limits[0].credits, limits[0].without_cost), (3.0, 1));
-    let refusal = ledger.refusal(&fox(), None).await.unwrap().unwrap();
+    let refusal = ledger.limits().refusal(&fox(), None).await.unwrap().unwrap();
     assert_eq!(refusal.kind(), ErrorKind::Budget);
     assert!(refusal.to_string().contains("6.00 of 8.50 credits"), "{refusal}");
 }
@@ -136,10 +136,10 @@ async fn enormous_costs_are_counted_and_printed(backend: Backend) {
     for id in ["a", "b", "c"] {
         submitted(&ledger, id, json!(1e308)).await;
     }
-    ledger.set_budget(Scope::Ledger, Some(1e15)).await.unwrap();
-    let refusal = ledger.refusal(&fox(), None).await.unwrap().unwrap().to_string();
+    ledger.limits().set_budget(Scope::Ledger, Some(1e15)).await.unwrap();
+    let refusal = ledger.limits().refusal(&fox(), None).await.unwrap().unwrap().to_string();
     assert!(refusal.contains("of 1e15 credits") && refusal.len() < 200, "{refusal}");
-    let metrics = ledger.metrics().await.unwrap();
+    let metrics = ledger.reports().metrics().await.unwrap();
     assert!(metrics.lines().all(|line| line.len() < 100), "{metrics}");
 }
 
@@ -152,10 +152,10 @@ async fn a_run_refuses_a_budget_that_is_not_an_amount(backend: Backend) {
             assert_eq!(batch.run().await.unwrap_err().kind(), ErrorKind::State, "{credits}");
         }
         for price in [credits.into(), Price { credits: 1.0, per_megapixel: credits }] {
-            let error = ledger.set_price("gen-2-pro", Some(price)).await.unwrap_err();
+            let error = ledger.limits().set_price("gen-2-pro", Some(price)).await.unwrap_err();
             assert_eq!(error.kind(), ErrorKind::State);
         }
-        let error = ledger.set_budget(Scope::Ledger, Some(credits)).await.unwrap_err();
+        let error = ledger.limits().set_budget(Scope::Ledger, Some(credits)).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::State);
     }
     assert_eq!(fixture.accepted(), 0);
@@ -164,8 +164,8 @@ async fn a_run_refuses_a_budget_that_is_not_an_amount(backend: Backend) {
 async fn a_price_of_the_ledger_holds_until_a_cost_is_known(backend: Backend) {
     let fixture = Fixture::new(backend).await;
     let ledger = fixture.ledger().await;
-    ledger.set_price("gen-2-pro", Some(4.0.into())).await.unwrap();
-    ledger.set_budget(Scope::Ledger, Some(3.5)).await.unwrap();
+    ledger.limits().set_price("gen-2-pro", Some(4.0.into())).await.unwrap();
+    ledger.limits().set_budget(Scope::Ledger, Some(3.5)).await.unwrap();
     // For submissions without a job, too.
     let client = fixture.client().journal(ledger.clone()).build().unwrap();
     let error = client.submit(fox()).await.unwrap_err();
@@ -173,31 +173,31 @@ async fn a_price_of_the_ledger_holds_until_a_cost_is_known(backend: Backend) {
     let report = fixture.batch(&ledger).jobs(jobs(1)).run().await.unwrap();
     assert_eq!((report.count(JobState::Queued), fixture.accepted()), (1, 0));
 
-    ledger.set_budget(Scope::Ledger, Some(2.5 * PRICE)).await.unwrap();
+    ledger.limits().set_budget(Scope::Ledger, Some(2.5 * PRICE)).await.unwrap();
     let report = fixture.batch(&ledger).run().await.unwrap();
     assert_eq!(report.count(JobState::Saved), 1);
     // The known cost replaces the price, which would not fit.
-    assert_eq!(ledger.prices().await.unwrap().of("gen-2-pro"), Some(PRICE.into()));
+    assert_eq!(ledger.limits().prices().await.unwrap().of("gen-2-pro"), Some(PRICE.into()));
     let _task = client.submit(fox()).await.unwrap();
     assert_eq!(fixture.accepted(), 2);
 
-    ledger.set_price("gen-2-flex", Some(5.0.into())).await.unwrap();
-    ledger.set_price("gen-2-flex", None).await.unwrap();
-    assert_eq!(ledger.prices().await.unwrap().of("gen-2-flex"), None);
+    ledger.limits().set_price("gen-2-flex", Some(5.0.into())).await.unwrap();
+    ledger.limits().set_price("gen-2-flex", None).await.unwrap();
+    assert_eq!(ledger.limits().prices().await.unwrap().of("gen-2-flex"), None);
 }
 
 async fn the_second_of_two_first_submissions_waits_for_the_price(backend: Backend) {
     let fixture = Fixture::new(backend).await;
     let ledger = fixture.ledger().await;
-    ledger.set_budget(Scope::Ledger, Some(100.0)).await.unwrap();
+    ledger.limits().set_budget(Scope::Ledger, Some(100.0)).await.unwrap();
     let intent = json!({ "id": "a", "operation": "gen-2-pro", "at": 1_795_673_076 });
     let intent: Intent = from_value(intent).unwrap();
     ledger.intend(&intent).await.unwrap();
-    let refusal = ledger.refusal(&fox(), None).await.unwrap().unwrap();
+    let refusal = ledger.limits().refusal(&fox(), None).await.unwrap().unwrap();
     assert_eq!(refusal.kind(), ErrorKind::Budget);
     assert!(refusal.to_string().contains("is not known before the service has"), "{refusal}");
-    ledger.set_price("gen-2-pro", Some(4.0.into())).await.unwrap();
-    assert!(ledger.refusal(&fox(), None).await.unwrap().is_none());
+    ledger.limits().set_price("gen-2-pro", Some(4.0.into())).await.unwrap();
+    assert!(ledger.limits().refusal(&fox(), None).await.unwrap().is_none());
 }
 
 async fn a_retry_is_bounded_by_the_number_of_submissions(backend: Backend) {

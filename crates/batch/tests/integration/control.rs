@@ -64,17 +64,17 @@ async fn a_paused_ledger_submits_nothing_until_it_is_resumed(backend: Backend) {
     let fixture = Fixture::new(backend).await;
     let ledger = fixture.ledger().await;
     let manager = manage(&fixture, backend).await;
-    manager.pause(Scope::Ledger).await.unwrap();
+    manager.limits().pause(Scope::Ledger).await.unwrap();
     let mut batch = fixture.batch(&ledger).jobs(jobs(3));
     let resume = async {
         time::sleep(Duration::from_secs(60)).await;
         assert_eq!(fixture.accepted(), 0);
-        assert!(manager.limits().await.unwrap()[0].is_paused);
-        manager.unpause(Scope::Ledger).await.unwrap();
+        assert!(manager.limits().list().await.unwrap()[0].is_paused);
+        manager.limits().unpause(Scope::Ledger).await.unwrap();
     };
     let (report, ()) = tokio::join!(batch.run(), resume);
     assert_eq!(report.unwrap().count(JobState::Saved), 3);
-    assert!(manager.limits().await.unwrap().is_empty());
+    assert!(manager.limits().list().await.unwrap().is_empty());
     if backend == Backend::Sqlite {
         let error = fixture.batch(&manager).run().await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Locked);
@@ -86,7 +86,7 @@ async fn a_pause_does_not_keep_a_foreign_ledger_waiting(backend: Backend) {
     let ledger = fixture.ledger().await;
     fixture.batch(&ledger).jobs(jobs(1)).run().await.unwrap();
     let other = fixture.new_ledger().await;
-    other.pause(Scope::Ledger).await.unwrap();
+    other.limits().pause(Scope::Ledger).await.unwrap();
     let mut batch = fixture.batch(&other).jobs(jobs(2));
     let ended = time::timeout(Duration::from_secs(3600), batch.run()).await;
     assert_eq!(ended.unwrap().unwrap_err().kind(), ErrorKind::Foreign);
@@ -95,7 +95,7 @@ async fn a_pause_does_not_keep_a_foreign_ledger_waiting(backend: Backend) {
 async fn a_paused_group_does_not_delay_the_others(backend: Backend) {
     let fixture = Fixture::new(backend).await;
     let ledger = fixture.ledger().await;
-    ledger.pause(Scope::Group("anna".to_owned())).await.unwrap();
+    ledger.limits().pause(Scope::Group("anna".to_owned())).await.unwrap();
     let mut batch = fixture.batch(&ledger).jobs(two_groups()).max_active(1);
     let manager = manage(&fixture, backend).await;
     let resume = async {
@@ -105,7 +105,7 @@ async fn a_paused_group_does_not_delay_the_others(backend: Backend) {
         for number in 0..3 {
             assert_ne!(state(&manager, &format!("ben-{number}")).await, JobState::Queued);
         }
-        manager.unpause(Scope::Group("anna".to_owned())).await.unwrap();
+        manager.limits().unpause(Scope::Group("anna".to_owned())).await.unwrap();
     };
     let (report, ()) = tokio::join!(batch.run(), resume);
     assert_eq!(report.unwrap().count(JobState::Saved), 8);
@@ -114,7 +114,7 @@ async fn a_paused_group_does_not_delay_the_others(backend: Backend) {
 async fn the_budget_of_each_group_holds_for_its_jobs(backend: Backend) {
     let fixture = Fixture::new(backend).await;
     let ledger = fixture.ledger().await;
-    ledger.set_budget(Scope::EachGroup, Some(2.0 * PRICE)).await.unwrap();
+    ledger.limits().set_budget(Scope::EachGroup, Some(2.0 * PRICE)).await.unwrap();
     let others = jobs(2);
     let mut batch = fixture.batch(&ledger).jobs(two_groups().into_iter().chain(others));
     let report = batch.run().await.unwrap();
@@ -127,13 +127,13 @@ async fn the_budget_of_each_group_holds_for_its_jobs(backend: Backend) {
     assert!(queued.iter().all(|job| job.reason.as_deref() == Some(reason)), "{queued:?}");
     // A larger budget of its own lets the jobs of the group continue.
     let anna = Scope::Group("anna".to_owned());
-    ledger.set_budget(anna.clone(), Some(4.0 * PRICE)).await.unwrap();
+    ledger.limits().set_budget(anna.clone(), Some(4.0 * PRICE)).await.unwrap();
     assert_eq!(batch.run().await.unwrap().count(JobState::Saved), 8);
-    let limits = ledger.limits().await.unwrap();
+    let limits = ledger.limits().list().await.unwrap();
     let of_anna = limits.iter().find(|limit| limit.scope == anna).unwrap();
     assert_equal(of_anna.credits, 4.0 * PRICE);
     for credits in [-1.0, f64::NAN] {
-        let error = ledger.set_budget(Scope::Ledger, Some(credits)).await.unwrap_err();
+        let error = ledger.limits().set_budget(Scope::Ledger, Some(credits)).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::State);
     }
 }
@@ -144,7 +144,7 @@ async fn a_budget_of_any_scope_holds_for_jobs(backend: Backend) {
     for scope in [Scope::Ledger, operation, anna, Scope::EachGroup] {
         let fixture = Fixture::new(backend).await;
         let ledger = fixture.ledger().await;
-        ledger.set_budget(scope.clone(), Some(2.0 * PRICE)).await.unwrap();
+        ledger.limits().set_budget(scope.clone(), Some(2.0 * PRICE)).await.unwrap();
         let report = fixture.batch(&ledger).jobs(group("anna", 5)).run().await.unwrap();
         let states = (report.count(JobState::Saved), report.count(JobState::Queued));
         assert_eq!((states, fixture.accepted()), ((2, 3), 2), "{scope}");
@@ -178,8 +178,8 @@ async fn most_active(fixture: &Fixture, ledger: &Ledger, jobs: Vec<Job>) -> Hash
 async fn a_group_has_at_most_as_many_active_tasks_as_its_cap(backend: Backend) {
     let fixture = Fixture::new(backend).await;
     let ledger = fixture.ledger().await;
-    ledger.set_max_active(Scope::EachGroup, Some(1)).await.unwrap();
-    ledger.set_max_active(Scope::Group("ben".to_owned()), Some(2)).await.unwrap();
+    ledger.limits().set_max_active(Scope::EachGroup, Some(1)).await.unwrap();
+    ledger.limits().set_max_active(Scope::Group("ben".to_owned()), Some(2)).await.unwrap();
     let most = most_active(&fixture, &ledger, two_groups()).await;
     assert_eq!((most["anna"], most["ben"], most["gen-2-pro"]), (1, 2, 3));
 }
@@ -187,7 +187,11 @@ async fn a_group_has_at_most_as_many_active_tasks_as_its_cap(backend: Backend) {
 async fn an_operation_has_at_most_as_many_active_tasks_as_its_cap(backend: Backend) {
     let fixture = Fixture::new(backend).await;
     let ledger = fixture.ledger().await;
-    ledger.set_max_active(Scope::Operation("gen-2-pro".to_owned()), Some(2)).await.unwrap();
+    ledger
+        .limits()
+        .set_max_active(Scope::Operation("gen-2-pro".to_owned()), Some(2))
+        .await
+        .unwrap();
     let flex = |number| {
         let request = Gen2Flex::new(format!("fox {number}")).width(64).height(64);
         Job::new(format!("flex-{number}"), format!("flex-{number}.jpg"), request)
@@ -203,13 +207,13 @@ async fn an_operation_has_at_most_as_many_submissions_a_minute_as_its_rate(backe
     let ledger = fixture.ledger().await;
     // One each 255 ms, after four at once.
     let operation = Scope::Operation("gen-2-pro".to_owned());
-    ledger.set_rate(operation.clone(), Some(240)).await.unwrap();
+    ledger.limits().set_rate(operation.clone(), Some(240)).await.unwrap();
     let report = fixture.batch(&ledger).jobs(jobs(9)).run().await.unwrap();
     assert_eq!(report.count(JobState::Saved), 9);
     let time = "SELECT MAX(sent_at) - MIN(sent_at) FROM imagekiln.submissions";
     assert!(fixture.count(time).await > 900, "{} ms", fixture.count(time).await);
-    ledger.set_rate(operation, None).await.unwrap();
-    ledger.set_rate(Scope::Ledger, Some(1)).await.unwrap();
+    ledger.limits().set_rate(operation, None).await.unwrap();
+    ledger.limits().set_rate(Scope::Ledger, Some(1)).await.unwrap();
     let client = fixture.client().journal(ledger.clone()).build().unwrap();
     let _task = client.submit(Gen2Pro::new("a fox")).await.unwrap();
     let refused = client.submit(Gen2Pro::new("a fox")).await.unwrap_err();
@@ -218,7 +222,7 @@ async fn an_operation_has_at_most_as_many_submissions_a_minute_as_its_rate(backe
     let start = "the rate of the ledger, 1 a minute, is used up; try again in ";
     assert!(refusal.to_string().starts_with(start), "{refusal}");
     for (scope, rate) in [(Scope::EachGroup, 1), (Scope::Ledger, 0), (Scope::Ledger, 6001)] {
-        let error = ledger.set_rate(scope, Some(rate)).await.unwrap_err();
+        let error = ledger.limits().set_rate(scope, Some(rate)).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::State);
     }
 }
@@ -232,22 +236,22 @@ async fn the_journal_of_a_client_refuses_what_a_budget_does_not_allow(backend: B
         let options = SubmitOptions::default().origin(Origin::new("direct").group(group));
         client.submit_with(request, options).await
     };
-    ledger.set_budget(Scope::EachGroup, Some(PRICE)).await.unwrap();
+    ledger.limits().set_budget(Scope::EachGroup, Some(PRICE)).await.unwrap();
     let _tasks = [submit("anna").await.unwrap(), submit("ben").await.unwrap()];
     let refused = submit("anna").await.unwrap_err();
     let refusal = refused.refusal().unwrap().downcast_ref::<Error>().unwrap();
     assert_eq!(refusal.kind(), ErrorKind::Budget);
     assert!(refusal.to_string().starts_with("the budget of the group `anna` is used up"));
     assert_eq!(refusal.limited_scope(), Some(&Scope::Group("anna".to_owned())));
-    ledger.set_budget(Scope::EachGroup, None).await.unwrap();
-    ledger.set_max_active(Scope::Group("ben".to_owned()), Some(1)).await.unwrap();
+    ledger.limits().set_budget(Scope::EachGroup, None).await.unwrap();
+    ledger.limits().set_max_active(Scope::Group("ben".to_owned()), Some(1)).await.unwrap();
     let refused = submit("ben").await.unwrap_err();
     let refusal = refused.refusal().unwrap().downcast_ref::<Error>().unwrap();
     assert_eq!(refusal.kind(), ErrorKind::ActiveTasks);
-    ledger.set_budget(Scope::Group("carl".to_owned()), Some(0.0)).await.unwrap();
+    ledger.limits().set_budget(Scope::Group("carl".to_owned()), Some(0.0)).await.unwrap();
     let refused = submit("carl").await.unwrap_err().refusal().unwrap().to_string();
     assert!(refused.contains(": 0.00 of 0.00 credits are spent"), "{refused}");
-    ledger.pause(Scope::Ledger).await.unwrap();
+    ledger.limits().pause(Scope::Ledger).await.unwrap();
     let refused = submit("anna").await.unwrap_err();
     let refusal = refused.refusal().unwrap().downcast_ref::<Error>().unwrap();
     assert_eq!(
@@ -260,7 +264,7 @@ async fn the_journal_of_a_client_refuses_what_a_budget_does_not_allow(backend: B
 async fn a_submission_needs_a_group_that_limits_can_name(backend: Backend) {
     let fixture = Fixture::new(backend).await;
     let ledger = fixture.ledger().await;
-    ledger.set_budget(Scope::EachGroup, Some(0.0)).await.unwrap();
+    ledger.limits().set_budget(Scope::EachGroup, Some(0.0)).await.unwrap();
     let client = fixture.client().journal(ledger).build().unwrap();
     for group in [String::new(), "a".repeat(201)] {
         let options = SubmitOptions::default().origin(Origin::new("direct").group(group));
@@ -319,16 +323,16 @@ async fn the_spending_agrees_with_the_account(backend: Backend) {
     fixture.simulator.faults().add("reply-lost:once").unwrap();
     let mut batch = fixture.batch(&ledger).jobs(two_groups()).max_active(1);
     batch.run().await.unwrap();
-    let spending = ledger.spending().await.unwrap();
+    let spending = ledger.reports().spending().await.unwrap();
     let groups: Vec<_> = spending.iter().map(|row| row.group.as_deref().unwrap()).collect();
     assert_eq!(groups, ["anna", "ben"]);
     assert_eq!((spending[0].submissions, spending[0].without_cost), (5, 1));
     assert_equal(spending[0].estimated, PRICE);
     let counted: f64 = spending.iter().map(|row| row.credits + row.estimated).sum();
     assert_equal(counted, fixture.charged());
-    let report = ledger.report().await.unwrap();
+    let report = ledger.reports().jobs().await.unwrap();
     assert_equal(report.rows.iter().map(|row| row.credits + row.estimated).sum(), counted);
-    let metrics = ledger.metrics().await.unwrap();
+    let metrics = ledger.reports().metrics().await.unwrap();
     for sample in ["credits_total{operation=\"gen-2-pro\"} 21", "jobs{state=\"unknown\""] {
         assert!(metrics.contains(&format!("\nimagekiln_batch_{sample}")), "{sample}: {metrics}");
     }

@@ -64,7 +64,7 @@ async fn a_run_stops_after_several_damaged_pictures_in_a_row(backend: Backend) {
 
     assert_eq!(error.kind(), ErrorKind::Client);
     assert!(chain(&error).contains("is truncated"), "{}", chain(&error));
-    let report = ledger.report().await.unwrap();
+    let report = ledger.reports().jobs().await.unwrap();
     assert_eq!((report.count(JobState::Damaged), report.count(JobState::Queued)), (5, 4));
 }
 

@@ -43,15 +43,15 @@ async fn every_queued_job_that_a_limit_holds_back_has_its_reason(backend: Backen
         assert_eq!(listed.iter().filter(|job| job.reason.is_none()).count(), 8 - count);
     };
     let anna = Scope::Group("anna".to_owned());
-    ledger.pause(anna.clone()).await.unwrap();
+    ledger.limits().pause(anna.clone()).await.unwrap();
     has_reason("the group `anna` is paused", 5).await;
-    ledger.unpause(anna).await.unwrap();
-    ledger.set_budget(Scope::Ledger, Some(0.0)).await.unwrap();
+    ledger.limits().unpause(anna).await.unwrap();
+    ledger.limits().set_budget(Scope::Ledger, Some(0.0)).await.unwrap();
     has_reason("the budget of the ledger is used up", 8).await;
-    ledger.set_budget(Scope::Ledger, None).await.unwrap();
-    ledger.set_max_active(Scope::Ledger, Some(0)).await.unwrap();
+    ledger.limits().set_budget(Scope::Ledger, None).await.unwrap();
+    ledger.limits().set_max_active(Scope::Ledger, Some(0)).await.unwrap();
     has_reason("the ledger may have 0 active tasks", 8).await;
-    ledger.set_max_active(Scope::Ledger, None).await.unwrap();
+    ledger.limits().set_max_active(Scope::Ledger, None).await.unwrap();
     let outage = "INSERT INTO imagekiln.outages (operation, since, until, pauses, kind, reason)
         VALUES ('gen-2-pro', 0, 9000000000000, 1, 'auth', 'no access')";
     fixture.execute(outage).await;
@@ -62,13 +62,13 @@ async fn every_queued_job_that_a_limit_holds_back_has_its_reason(backend: Backen
 async fn jobs_are_submitted_in_their_order(backend: Backend) {
     let fixture = Fixture::new(backend).await;
     let ledger = fixture.ledger().await;
-    ledger.set_price("gen-2-pro", Some(PRICE.into())).await.unwrap();
+    ledger.limits().set_price("gen-2-pro", Some(PRICE.into())).await.unwrap();
     for (cap, pictures) in [(Some(1), 6_u32), (None, 30), (Some(3), 60)] {
-        ledger.set_max_active(Scope::Ledger, cap).await.unwrap();
+        ledger.limits().set_max_active(Scope::Ledger, cap).await.unwrap();
         let other = fixture.another(&ledger).await;
         let mut batch = fixture.batch(&other).jobs(jobs(60)).budget(f64::from(pictures) * PRICE);
         batch.run().await.unwrap();
-        let report = ledger.report().await.unwrap();
+        let report = ledger.reports().jobs().await.unwrap();
         assert_eq!(report.count(JobState::Saved), u64::from(pictures));
         let overtaken = "SELECT COUNT(*) FROM imagekiln.submissions one
             JOIN imagekiln.submissions other ON one.id < other.id AND one.job > other.job";

@@ -37,7 +37,7 @@ async fn a_new_ledger_pays_for_nothing_at_a_marked_output(backend: Backend) {
     let mut batch = fixture.batch(&second).jobs(jobs(4));
     assert_foreign(batch.run().await.unwrap_err(), "another one has");
     assert_eq!(
-        (second.report().await.unwrap().count(JobState::Queued), fixture.accepted()),
+        (second.reports().jobs().await.unwrap().count(JobState::Queued), fixture.accepted()),
         (4, 3)
     );
     let adopted = second.adopt_output(fixture.output()).await.unwrap();
@@ -92,7 +92,7 @@ async fn nothing_is_sent_if_the_marker_cannot_be_written(backend: Backend) {
     let cause = error.client_error().and_then(std::error::Error::source).unwrap().to_string();
     assert!(cause.contains(MARKER) && !error.may_have_been_billed(), "{cause}");
     assert_eq!(
-        (ledger.report().await.unwrap().count(JobState::Queued), fixture.accepted()),
+        (ledger.reports().jobs().await.unwrap().count(JobState::Queued), fixture.accepted()),
         (2, 0)
     );
     fs::remove_dir(marker).unwrap();
@@ -108,7 +108,7 @@ async fn changed_pictures_are_not_adopted(backend: Backend) {
     // Another request with the same name.
     second.jobs().add([job("0", "fox 0"), job("1", "another fox")]).await.unwrap();
     assert!(second.adopt_output(fixture.output()).await.unwrap().is_empty());
-    assert_eq!(second.report().await.unwrap().count(JobState::Queued), 2);
+    assert_eq!(second.reports().jobs().await.unwrap().count(JobState::Queued), 2);
 }
 
 async fn a_copied_ledger_pays_for_nothing() {

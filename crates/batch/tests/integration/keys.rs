@@ -54,10 +54,10 @@ async fn a_key_is_paid_once_on_a_ledger(backend: Backend) {
     assert!(tasks.iter().all(|task| task.id() == tasks[0].id()));
     assert_eq!(fixture.accepted(), 1);
     // Another key is another picture, and a submission that was not sent is no attempt.
-    ledger.pause(Scope::Ledger).await.unwrap();
+    ledger.limits().pause(Scope::Ledger).await.unwrap();
     clients[0].submit_once("back", fox()).await.unwrap_err();
     assert!(clients[0].attempts("back").await.unwrap().is_empty());
-    ledger.unpause(Scope::Ledger).await.unwrap();
+    ledger.limits().unpause(Scope::Ledger).await.unwrap();
     let _ = task(clients[0].submit_once("back", fox()).await.unwrap());
     assert_eq!(fixture.accepted(), 2);
 

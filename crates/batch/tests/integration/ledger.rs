@@ -224,7 +224,7 @@ async fn many_jobs_are_added_in_their_order(backend: Backend) {
         let others = many().enumerate().filter(|(number, _)| *number != 701);
         let added = ledger.jobs().add(others.map(|(_, job)| job).chain([conflict])).await;
         assert_kind(added, ErrorKind::Job, part);
-        assert_eq!(ledger.report().await.unwrap().count(JobState::Queued), 2);
+        assert_eq!(ledger.reports().jobs().await.unwrap().count(JobState::Queued), 2);
     }
     let (first, second) =
         tokio::join!(ledger.jobs().add(many()), ledger.jobs().add(many().take(900)));
@@ -321,8 +321,8 @@ async fn a_lock_that_does_not_become_free_is_an_error() {
     other.close().await.unwrap();
     let impatient = Ledger::open(&impatient).await.unwrap();
     let other = locked().await;
-    let error = impatient.pause(Scope::Ledger).await.unwrap_err();
+    let error = impatient.limits().pause(Scope::Ledger).await.unwrap_err();
     assert!(error.to_string().contains("another process has kept it locked"), "{error}");
     other.close().await.unwrap();
-    impatient.pause(Scope::Ledger).await.unwrap();
+    impatient.limits().pause(Scope::Ledger).await.unwrap();
 }

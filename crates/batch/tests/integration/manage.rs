@@ -107,9 +107,9 @@ async fn a_job_that_may_be_billed_is_not_forgotten(backend: Backend) {
 async fn the_ledger_knows_requests_and_prices(backend: Backend) {
     let fixture = Fixture::new(backend).await;
     let ledger = fixture.ledger().await;
-    assert_eq!(ledger.prices().await.unwrap(), Prices::default());
+    assert_eq!(ledger.limits().prices().await.unwrap(), Prices::default());
     fixture.batch(&ledger).jobs(jobs(1)).run().await.unwrap();
-    assert_eq!(ledger.prices().await.unwrap().of("gen-2-pro"), Some(PRICE.into()));
+    assert_eq!(ledger.limits().prices().await.unwrap().of("gen-2-pro"), Some(PRICE.into()));
     let request = ledger.jobs().request("0").await.unwrap().unwrap();
     assert!(request.to_json().unwrap().contains("fox 0"));
     assert!(ledger.jobs().request("wolf").await.unwrap().is_none());
@@ -163,6 +163,6 @@ async fn jobs_that_match_are_retried_and_forgotten(backend: Backend) {
     assert_eq!(ledger.jobs().forget(&Filter::default()).await.unwrap(), MANY);
     assert_eq!(all(&ledger).await, []);
     // The three submissions still count.
-    let spending = ledger.spending().await.unwrap();
+    let spending = ledger.reports().spending().await.unwrap();
     assert_eq!(spending.iter().map(|row| row.submissions).sum::<u64>(), 3);
 }

@@ -40,7 +40,7 @@ async fn a_refusal_in_one_process_pauses_the_others(backend: Backend) {
 
     // A minute without a probe.
     fixture.execute("UPDATE imagekiln.outages SET until = until + 60000").await;
-    let outage = other.outages().await.unwrap().pop().unwrap();
+    let outage = other.limits().outages().await.unwrap().pop().unwrap();
     assert_eq!((outage.kind.as_str(), outage.pauses), ("auth", 1));
     let client = fixture.client().journal(other.clone()).build().unwrap();
     let refused = client.submit(Gen2Pro::new("a fox")).await.unwrap_err();
@@ -52,9 +52,9 @@ async fn a_refusal_in_one_process_pauses_the_others(backend: Backend) {
     dispatcher.finish().await.unwrap();
     assert_eq!(fixture.accepted(), 0);
 
-    other.unpause(Scope::Ledger).await.unwrap();
+    other.limits().unpause(Scope::Ledger).await.unwrap();
     let _task = client.submit(Gen2Pro::new("a fox")).await.unwrap();
-    assert_eq!(ledger.outages().await.unwrap(), []);
+    assert_eq!(ledger.limits().outages().await.unwrap(), []);
     assert_eq!(fixture.batch(&ledger).run().await.unwrap().count(JobState::Saved), 9);
 }
 
@@ -64,13 +64,13 @@ async fn lost_responses_in_one_process_pause_the_others(backend: Backend) {
     let other = fixture.another(&ledger).await;
     let client = fixture.client().journal(ledger.clone()).build().unwrap();
     lose_three(&fixture, &client).await;
-    let outage = other.outages().await.unwrap().pop().unwrap();
+    let outage = other.limits().outages().await.unwrap().pop().unwrap();
     assert_eq!((outage.kind.as_str(), outage.pauses), ("outage", 1));
 
     // The first job of another process is the probe.
     let report = fixture.batch(&other).jobs(jobs(12)).run().await.unwrap();
     assert_eq!((report.count(JobState::Saved), fixture.accepted()), (12, 12 + 3));
-    assert_eq!(ledger.outages().await.unwrap(), []);
+    assert_eq!(ledger.limits().outages().await.unwrap(), []);
 }
 
 async fn the_task_of_a_lost_submission_ends_an_outage(backend: Backend) {
@@ -78,12 +78,12 @@ async fn the_task_of_a_lost_submission_ends_an_outage(backend: Backend) {
     let ledger = fixture.ledger().await;
     let client = fixture.client().journal(ledger.clone()).build().unwrap();
     lose_three(&fixture, &client).await;
-    assert!(!ledger.outages().await.unwrap().is_empty());
+    assert!(!ledger.limits().outages().await.unwrap().is_empty());
     let unfinished = client.resume().await.unwrap();
     let Some(Unfinished::Unknown(record)) = unfinished.into_iter().next() else { panic!() };
     let task = fixture.simulator.tasks().remove(0).id;
     let _task = client.adopt(&record, &task).await.unwrap();
-    assert_eq!(ledger.outages().await.unwrap(), []);
+    assert_eq!(ledger.limits().outages().await.unwrap(), []);
 }
 
 /// The database committed the transaction of the probe, but the connection broke before it said so.
@@ -98,5 +98,5 @@ async fn a_probe_whose_transaction_is_repeated_ends_the_outage(backend: Backend)
     ledger.intend(&probe).await.unwrap();
     other.intend(&probe).await.unwrap();
     other.ended(&probe, None).await.unwrap();
-    assert_eq!(ledger.outages().await.unwrap(), []);
+    assert_eq!(ledger.limits().outages().await.unwrap(), []);
 }

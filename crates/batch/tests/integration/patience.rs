@@ -104,7 +104,7 @@ impl Fixture {
     }
 
     async fn outage(&self) -> Option<Outage> {
-        self.ledger.outages().await.unwrap().pop()
+        self.ledger.limits().outages().await.unwrap().pop()
     }
 
     /// Returns how many submissions have arrived.
@@ -147,7 +147,7 @@ async fn a_run_ends_by_itself_after_three_hours() {
     };
     assert_eq!(error.kind(), ErrorKind::Outage, "{error}");
     assert!(started.elapsed() > 3 * HOUR, "{:?}", started.elapsed());
-    let report = fixture.ledger.report().await.unwrap();
+    let report = fixture.ledger.reports().jobs().await.unwrap();
     let lost = fixture.submissions();
     assert!(lost <= IN_FLIGHT + 3 * PROBES, "{lost}");
     assert_eq!(report.count(JobState::Queued), 90 - lost as u64);
@@ -173,12 +173,12 @@ async fn a_run_without_credits_pauses_until_there_are_some() {
         fixture.pass(HOUR).await;
         let outage = fixture.outage().await.unwrap();
         assert_eq!(outage.kind, "payment", "{outage:?}");
-        let report = fixture.ledger.report().await.unwrap();
+        let report = fixture.ledger.reports().jobs().await.unwrap();
         // What was paid is there.
         assert_eq!((report.count(JobState::Saved), report.count(JobState::Queued)), (5, 7));
         add_credits(&fixture).await;
         let before = Instant::now();
-        fixture.ledger.unpause(Scope::Ledger).await.unwrap();
+        fixture.ledger.limits().unpause(Scope::Ledger).await.unwrap();
         let is_over = async || fixture.outage().await.is_none();
         while !is_over().await {
             sleep(Duration::from_millis(100)).await;
@@ -193,7 +193,7 @@ async fn a_run_that_never_had_credits_ends_at_once_unless_it_waits_for_jobs() {
     let fixture = Fixture::new(with_credits_for(0)).await;
     let error = fixture.run(fixture.batch(12), async {}).await.unwrap_err();
     assert_eq!(error.client_error().unwrap().kind(), imagekiln::ErrorKind::Payment);
-    assert_eq!(fixture.ledger.report().await.unwrap().count(JobState::Queued), 12);
+    assert_eq!(fixture.ledger.reports().jobs().await.unwrap().count(JobState::Queued), 12);
     // Nobody asked the service twelve times.
     let asked = fixture.submissions();
     assert!(asked <= IN_FLIGHT, "{asked}");

@@ -68,8 +68,8 @@ async fn a_budget_allows_the_jobs_whose_sizes_fit(backend: Backend) {
         let mut batch = match scope.clone() {
             None => batch.budget(8.0).price(TEN),
             Some(scope) => {
-                ledger.set_price("gen-2-pro", Some(TEN)).await.unwrap();
-                ledger.set_budget(scope, Some(8.0)).await.unwrap();
+                ledger.limits().set_price("gen-2-pro", Some(TEN)).await.unwrap();
+                ledger.limits().set_budget(scope, Some(8.0)).await.unwrap();
                 batch
             }
         };
@@ -89,18 +89,18 @@ async fn a_budget_allows_the_jobs_whose_sizes_fit(backend: Backend) {
 async fn a_known_cost_replaces_what_was_reserved_for_the_size(backend: Backend) {
     let fixture = charging(backend, 100).await;
     let ledger = fixture.ledger().await;
-    ledger.set_price("gen-2-pro", Some(TEN)).await.unwrap();
-    ledger.set_budget(Scope::Ledger, Some(8.0)).await.unwrap();
+    ledger.limits().set_price("gen-2-pro", Some(TEN)).await.unwrap();
+    ledger.limits().set_budget(Scope::Ledger, Some(8.0)).await.unwrap();
     let jobs = ["a", "b", "c", "d", "e", "f", "g", "h", "i"].map(|name| sized(name, 50));
     let mut batch = fixture.batch(&ledger).jobs(jobs).max_active(1);
     batch.run().await.unwrap();
     // Each costs 0.50, but any other one may cost 5.00: the price stays.
     assert_eq!(names(&ledger, JobState::Saved).await, "abcdefg");
-    let limits = ledger.limits().await.unwrap();
+    let limits = ledger.limits().list().await.unwrap();
     assert_eq!((limits[0].credits, limits[0].without_cost), (3.5, 0));
     // A smaller one fits.
     let small = sized("small", 10);
-    assert!(ledger.refusal(&of_size(10), None).await.unwrap().is_none());
+    assert!(ledger.limits().refusal(&of_size(10), None).await.unwrap().is_none());
     batch = batch.jobs([small]);
     assert_eq!(batch.run().await.unwrap().count(JobState::Saved), 8);
     assert_eq!(fixture.count(MISCOUNTED).await, 0);
@@ -109,37 +109,37 @@ async fn a_known_cost_replaces_what_was_reserved_for_the_size(backend: Backend) 
 async fn a_lost_submission_is_reserved_by_its_size_until_it_is_resolved(backend: Backend) {
     let fixture = charging(backend, 1000).await;
     let ledger = fixture.ledger().await;
-    ledger.set_price("gen-2-pro", Some(TEN)).await.unwrap();
-    ledger.set_budget(Scope::Ledger, Some(8.0)).await.unwrap();
+    ledger.limits().set_price("gen-2-pro", Some(TEN)).await.unwrap();
+    ledger.limits().set_budget(Scope::Ledger, Some(8.0)).await.unwrap();
     fixture.simulator.faults().add("reply-lost:once").unwrap();
     let jobs = [("a", 50), ("b", 50), ("c", 30)].map(|(name, size)| sized(name, size));
     let mut batch = fixture.batch(&ledger).jobs(jobs).max_active(1);
     batch.run().await.unwrap();
     assert_eq!(names(&ledger, JobState::Unknown).await, "a");
     assert_eq!(names(&ledger, JobState::Saved).await, "c");
-    let report = ledger.report().await.unwrap();
+    let report = ledger.reports().jobs().await.unwrap();
     let estimated = |state| {
         let row = report.rows.iter().find(|row| row.state == state).unwrap();
         (row.without_cost, row.estimated)
     };
     assert_eq!((estimated(JobState::Unknown), estimated(JobState::Saved)), ((1, 5.0), (0, 0.0)));
-    let spending = ledger.spending().await.unwrap();
+    let spending = ledger.reports().spending().await.unwrap();
     assert_eq!((spending[0].credits, spending[0].estimated), (3.0, 5.0));
-    let metrics = ledger.metrics().await.unwrap();
+    let metrics = ledger.reports().metrics().await.unwrap();
     let line = r#"imagekiln_batch_estimated_credits{operation="gen-2-pro"} 5"#;
     assert!(metrics.lines().any(|found| found == line), "{metrics}");
     let lost = ledger.jobs().get("a").await.unwrap().unwrap();
     assert_equal(
-        ledger.prices().await.unwrap().of("gen-2-pro").unwrap().of_all(1, lost.pixels),
+        ledger.limits().prices().await.unwrap().of("gen-2-pro").unwrap().of_all(1, lost.pixels),
         5.0,
     );
 
-    let refusal = ledger.refusal(&of_size(50), None).await.unwrap().unwrap();
+    let refusal = ledger.limits().refusal(&of_size(50), None).await.unwrap().unwrap();
     assert!(refusal.to_string().contains("8.00 of 8.00 credits"), "{refusal}");
     drop(batch);
     let ledger = fixture.reopen(ledger).await;
     ledger.jobs().resolve("a", Resolution::NotPaid).await.unwrap();
-    assert!(ledger.refusal(&of_size(50), None).await.unwrap().is_none());
+    assert!(ledger.limits().refusal(&of_size(50), None).await.unwrap().is_none());
     assert_eq!(fixture.count(MISCOUNTED).await, 0);
 }
 
@@ -147,8 +147,8 @@ async fn a_submission_without_a_job_counts_with_its_size(backend: Backend) {
     let fixture = Fixture::new(backend).await;
     let ledger = fixture.ledger().await;
     let price: Price = "1+2/MP".parse().unwrap();
-    ledger.set_price("gen-2-pro", Some(price)).await.unwrap();
-    ledger.set_budget(Scope::Ledger, Some(11.0)).await.unwrap();
+    ledger.limits().set_price("gen-2-pro", Some(price)).await.unwrap();
+    ledger.limits().set_budget(Scope::Ledger, Some(11.0)).await.unwrap();
     let intent = |id: &str| -> Intent {
         from_value(json!({ "id": id, "operation": "gen-2-pro", "at": 1_795_673_076 })).unwrap()
     };
@@ -158,7 +158,7 @@ async fn a_submission_without_a_job_counts_with_its_size(backend: Backend) {
         from_value(intent).unwrap()
     };
     ledger.intend(&intent("a")).await.unwrap();
-    assert_eq!(ledger.spending().await.unwrap()[0].estimated, 9.0);
+    assert_eq!(ledger.reports().spending().await.unwrap()[0].estimated, 9.0);
     let refusal = refused(&ledger, &intent("b")).await;
     let numbers = "9.00 of 11.00 credits are spent or reserved, and a submission of 4 megapixels \
                    may cost 9.00";
@@ -166,11 +166,11 @@ async fn a_submission_without_a_job_counts_with_its_size(backend: Backend) {
     let refusal = refused(&ledger, &of_sides("b", 1000, 510)).await;
     assert!(refusal.contains("a submission of 0.51 megapixels may cost 2.02"), "{refusal}");
     ledger.intend(&of_sides("half", 1000, 500)).await.unwrap();
-    assert_eq!(ledger.spending().await.unwrap()[0].estimated, 11.0);
+    assert_eq!(ledger.reports().spending().await.unwrap()[0].estimated, 11.0);
     ledger.advance("half", &Step::NotBilled).await.unwrap();
     // A job has its own size, too.
-    assert!(ledger.refusal(&of_size(50), None).await.unwrap().is_none());
-    let refusal = ledger.refusal(&of_size(51), None).await.unwrap().unwrap();
+    assert!(ledger.limits().refusal(&of_size(50), None).await.unwrap().is_none());
+    let refusal = ledger.limits().refusal(&of_size(51), None).await.unwrap().unwrap();
     assert_eq!(refusal.kind(), ErrorKind::Budget);
 
     ledger.advance("a", &Step::NotBilled).await.unwrap();

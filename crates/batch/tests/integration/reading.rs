@@ -21,7 +21,7 @@ async fn a_reader_sees_what_others_write(backend: Backend) {
     let reader = Ledger::open_read_only(fixture.ledger_name()).await.unwrap();
     assert_eq!(all(&reader).await, all(&ledger).await);
     ledger.jobs().add(jobs(3)).await.unwrap();
-    assert_eq!(reader.report().await.unwrap(), ledger.report().await.unwrap());
+    assert_eq!(reader.reports().jobs().await.unwrap(), ledger.reports().jobs().await.unwrap());
     assert_eq!(all(&reader).await.len(), 3);
     let error = reader.jobs().add(jobs(4)).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Ledger);

@@ -198,7 +198,7 @@ async fn a_refused_key_stops_the_batch_and_bills_nothing(backend: Backend) {
     assert_eq!(error.client_error().unwrap().kind(), imagekiln::ErrorKind::Auth);
     let text = chain(&error);
     assert!(!text.contains("wrong"), "{text}");
-    assert_eq!(ledger.report().await.unwrap().count(JobState::Queued), 9);
+    assert_eq!(ledger.reports().jobs().await.unwrap().count(JobState::Queued), 9);
     assert!(fixture.simulator.counts().refused_with(403) <= 2);
     drop(batch);
     let ledger = fixture.reopen(ledger).await;
@@ -273,7 +273,7 @@ async fn a_picture_that_cannot_be_saved_stops_the_submissions(backend: Backend) 
     assert_eq!(error.client_error().unwrap().kind(), imagekiln::ErrorKind::File);
     assert!(fixture.accepted() <= 2, "{}", fixture.accepted());
     let paid = fixture.accepted();
-    assert_eq!(ledger.report().await.unwrap().count(JobState::Ready), paid);
+    assert_eq!(ledger.reports().jobs().await.unwrap().count(JobState::Ready), paid);
     drop(batch);
     let ledger = fixture.reopen(ledger).await;
     let report = fixture.batch(&ledger).run().await.unwrap();

@@ -108,7 +108,7 @@ impl Proof {
         let simulator = Simulator::start(config).await?;
         let ledger = Ledger::open(&url).await?;
         ledger.jobs().add((0..JOBS).map(job)).await?;
-        ledger.set_max_active(Scope::Ledger, Some(ACTIVE as u64)).await?;
+        ledger.limits().set_max_active(Scope::Ledger, Some(ACTIVE as u64)).await?;
         let client = Client::builder().api_key(simulator.api_key()).base_url(simulator.base_url());
         let batch = Batch::open(client, ledger.clone())?;
         let mut variables = vec![
@@ -234,7 +234,7 @@ impl Proof {
         let end = Instant::now() + PATIENCE;
         while !is_reached(self) {
             if Instant::now() > end {
-                bail!("no {what} within {PATIENCE:?}: {}", self.ledger.report().await?);
+                bail!("no {what} within {PATIENCE:?}: {}", self.ledger.reports().jobs().await?);
             }
             self.supervise()?;
             sleep(Duration::from_millis(10)).await;

@@ -39,7 +39,7 @@ impl Jobs<'_> {
     ///
     /// Their requests, which are the largest part of a ledger, are deleted. The ledger keeps the
     /// proof of payment: the record of each submission with its task and cost, and the file with
-    /// its digest. [`spending`](crate::Ledger::spending) and the budgets still count these
+    /// its digest. [`spending`](crate::Reports::spending) and the budgets still count these
     /// submissions. The ledger also keeps the names of the jobs: a program can add the same jobs
     /// again, and they are not paid for a second time.
     ///

@@ -35,26 +35,38 @@ const MAX_RATE: i64 = 6000;
 pub struct LimitStatus {
     /// What the limits are for.
     pub scope: Scope,
-    /// The budget in credits; see [`Ledger::set_budget`].
+    /// The budget in credits; see [`Limits::set_budget`].
     pub budget: Option<f64>,
-    /// The maximum number of active tasks; see [`Ledger::set_max_active`].
+    /// The maximum number of active tasks; see [`Limits::set_max_active`].
     pub max_active: Option<u64>,
-    /// The maximum number of submissions per minute; see [`Ledger::set_rate`].
+    /// The maximum number of submissions per minute; see [`Limits::set_rate`].
     pub rate: Option<u64>,
-    /// Whether the submissions are paused; see [`Ledger::pause`].
+    /// Whether the submissions are paused; see [`Limits::pause`].
     pub is_paused: bool,
     /// The known costs of the submissions in credits. 0 for [`Scope::EachGroup`].
     pub credits: f64,
     /// The number of submissions that may be billed and whose cost is not known. Budgets count each
-    /// of them with the [price](Ledger::set_price) of its operation.
+    /// of them with the [price](Limits::set_price) of its operation.
     pub without_cost: u64,
     /// The number of active tasks.
     pub active: u64,
 }
 
-/// The limits of submissions: budgets, prices, active tasks, rates and pauses. They hold for all
-/// workers at once.
+/// The limits of a ledger, from [`Ledger::limits`]: budgets, prices, active tasks, rates and
+/// pauses. They hold for all workers at once.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits<'l> {
+    ledger: &'l Ledger,
+}
+
 impl Ledger {
+    /// Returns the limits of the ledger.
+    pub fn limits(&self) -> Limits<'_> {
+        Limits { ledger: self }
+    }
+}
+
+impl Limits<'_> {
     /// Sets how many credits the submissions of a scope may cost, or removes the budget.
     ///
     /// The budget holds for all workers together, and also for submissions without a job by clients
@@ -69,7 +81,7 @@ impl Ledger {
     /// - [`State`](ErrorKind::State): the budget is negative, infinite or not a number, or the name
     ///   of a group is not 1 to 200 bytes long.
     /// - [`Ledger`](ErrorKind::Ledger): the ledger cannot be written.
-    pub async fn set_budget(&self, scope: Scope, credits: Option<f64>) -> Result<(), Error> {
+    pub async fn set_budget(self, scope: Scope, credits: Option<f64>) -> Result<(), Error> {
         let checked = credits.map(|credits| checked_credits("budget", credits)).transpose();
         let credits = checked.map_err(refused)?;
         self.set_limit(scope, "budget", credits.into()).await
@@ -91,23 +103,24 @@ impl Ledger {
     ///
     /// - [`State`](ErrorKind::State): the price is negative, infinite or not a number.
     /// - [`Ledger`](ErrorKind::Ledger): the ledger cannot be written.
-    pub async fn set_price(&self, operation: &str, price: Option<Price>) -> Result<(), Error> {
+    pub async fn set_price(self, operation: &str, price: Option<Price>) -> Result<(), Error> {
         let price = price.map(Price::checked).transpose().map_err(refused)?;
         let operation = operation.to_owned();
-        self.exclusive(move |database| {
-            let name = [(&operation).into()];
-            database.execute("DELETE FROM prices WHERE operation = $1", name.clone())?;
-            if let Some(Price { credits, per_megapixel }) = price {
-                let set = "INSERT INTO prices (operation, credits, per_megapixel)
+        self.ledger
+            .exclusive(move |database| {
+                let name = [(&operation).into()];
+                database.execute("DELETE FROM prices WHERE operation = $1", name.clone())?;
+                if let Some(Price { credits, per_megapixel }) = price {
+                    let set = "INSERT INTO prices (operation, credits, per_megapixel)
                     VALUES ($1, $2, $3)";
-                let [credits, per_megapixel] = [credits, per_megapixel].map(Some);
-                let values = [(&operation).into(), credits.into(), per_megapixel.into()];
-                database.execute(set, values)?;
-            }
-            free_left(database, "AND operation = $1", name)
-        })
-        .await?;
-        self.announce();
+                    let [credits, per_megapixel] = [credits, per_megapixel].map(Some);
+                    let values = [(&operation).into(), credits.into(), per_megapixel.into()];
+                    database.execute(set, values)?;
+                }
+                free_left(database, "AND operation = $1", name)
+            })
+            .await?;
+        self.ledger.announce();
         Ok(())
     }
 
@@ -120,7 +133,7 @@ impl Ledger {
     /// # Errors
     ///
     /// The same errors as [`set_budget`](Self::set_budget).
-    pub async fn set_max_active(&self, scope: Scope, tasks: Option<u64>) -> Result<(), Error> {
+    pub async fn set_max_active(self, scope: Scope, tasks: Option<u64>) -> Result<(), Error> {
         let tasks = tasks.map(|tasks| i64::try_from(tasks).unwrap_or(i64::MAX));
         self.set_limit(scope, "max_active", tasks.into()).await
     }
@@ -132,7 +145,7 @@ impl Ledger {
     ///
     /// The same errors as [`set_budget`](Self::set_budget), and kind [`State`](ErrorKind::State) if
     /// the rate is not 1 to 6,000, or is for [each group](Scope::EachGroup).
-    pub async fn set_rate(&self, scope: Scope, per_minute: Option<u64>) -> Result<(), Error> {
+    pub async fn set_rate(self, scope: Scope, per_minute: Option<u64>) -> Result<(), Error> {
         let rate = per_minute.map(|rate| i64::try_from(rate).unwrap_or(i64::MAX));
         let is_rate = rate.is_none_or(|rate| (1..=MAX_RATE).contains(&rate));
         if !is_rate || scope == Scope::EachGroup {
@@ -150,8 +163,8 @@ impl Ledger {
     /// # Errors
     ///
     /// The same errors as [`set_budget`](Self::set_budget).
-    pub async fn pause(&self, scope: Scope) -> Result<(), Error> {
-        let now = self.transaction(|database| Ok(database.now())).await?;
+    pub async fn pause(self, scope: Scope) -> Result<(), Error> {
+        let now = self.ledger.transaction(|database| Ok(database.now())).await?;
         self.set_limit(scope, "paused_at", now.into()).await
     }
 
@@ -162,13 +175,13 @@ impl Ledger {
     /// # Errors
     ///
     /// The same errors as [`set_budget`](Self::set_budget).
-    pub async fn unpause(&self, scope: Scope) -> Result<(), Error> {
-        self.end_pause(&scope).await?;
+    pub async fn unpause(self, scope: Scope) -> Result<(), Error> {
+        self.ledger.end_pause(&scope).await?;
         self.set_limit(scope, "paused_at", Value::Integer(None)).await
     }
 
     async fn set_limit(
-        &self,
+        self,
         scope: Scope,
         column: &'static str,
         value: Value,
@@ -177,33 +190,34 @@ impl Ledger {
             let message = "the name of a group has 1 to 200 bytes; nothing was changed";
             return Err(Error::new(ErrorKind::State, message));
         }
-        self.exclusive(move |database| {
-            let (kind, name) = scope.columns();
-            // The next turn was computed for the previous rate.
-            let turns = if column == "rate" { ", next_at = NULL" } else { "" };
-            let set = format!(
-                "INSERT INTO limits (scope, name, {column}) VALUES ($1, $2, $3)
+        self.ledger
+            .exclusive(move |database| {
+                let (kind, name) = scope.columns();
+                // The next turn was computed for the previous rate.
+                let turns = if column == "rate" { ", next_at = NULL" } else { "" };
+                let set = format!(
+                    "INSERT INTO limits (scope, name, {column}) VALUES ($1, $2, $3)
                  ON CONFLICT (scope, name) DO UPDATE SET {column} = excluded.{column}{turns}"
-            );
-            database.execute(&set, [kind.into(), name.into(), value.clone()])?;
-            let remove = "DELETE FROM limits
+                );
+                database.execute(&set, [kind.into(), name.into(), value.clone()])?;
+                let remove = "DELETE FROM limits
                 WHERE budget IS NULL AND max_active IS NULL AND paused_at IS NULL
                     AND rate IS NULL";
-            database.execute(remove, [])?;
-            // Only a budget leaves jobs to later workers.
-            if column != "budget" {
-                return Ok(());
-            }
-            let (condition, values) = match &scope {
-                Scope::Ledger => ("", vec![]),
-                Scope::Operation(name) => ("AND operation = $1", vec![name.into()]),
-                Scope::Group(name) => ("AND group_name = $1", vec![name.into()]),
-                Scope::EachGroup => ("AND group_name IS NOT NULL", vec![]),
-            };
-            free_left(database, condition, values)
-        })
-        .await?;
-        self.announce();
+                database.execute(remove, [])?;
+                // Only a budget leaves jobs to later workers.
+                if column != "budget" {
+                    return Ok(());
+                }
+                let (condition, values) = match &scope {
+                    Scope::Ledger => ("", vec![]),
+                    Scope::Operation(name) => ("AND operation = $1", vec![name.into()]),
+                    Scope::Group(name) => ("AND group_name = $1", vec![name.into()]),
+                    Scope::EachGroup => ("AND group_name IS NOT NULL", vec![]),
+                };
+                free_left(database, condition, values)
+            })
+            .await?;
+        self.ledger.announce();
         Ok(())
     }
 
@@ -212,27 +226,28 @@ impl Ledger {
     /// # Errors
     ///
     /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be read.
-    pub async fn limits(&self) -> Result<Vec<LimitStatus>, Error> {
-        self.transaction(|database| {
-            let limits = StoredLimits::read(database, "TRUE", [])?;
-            let active = count_active(database)?;
-            let spent = spent(database)?;
-            let statuses = limits.0.into_iter().map(|(scope, limit)| {
-                let (credits, without_cost) = spent.get(&scope).copied().unwrap_or_default();
-                LimitStatus {
-                    budget: limit.budget,
-                    max_active: limit.max_active.map(i64::unsigned_abs),
-                    rate: limit.rate.map(i64::unsigned_abs),
-                    is_paused: limit.is_paused,
-                    credits,
-                    without_cost: without_cost.unsigned_abs(),
-                    active: active.get(&scope).copied().unwrap_or_default().unsigned_abs(),
-                    scope,
-                }
-            });
-            Ok(statuses.collect())
-        })
-        .await
+    pub async fn list(self) -> Result<Vec<LimitStatus>, Error> {
+        self.ledger
+            .transaction(|database| {
+                let limits = StoredLimits::read(database, "TRUE", [])?;
+                let active = count_active(database)?;
+                let spent = spent(database)?;
+                let statuses = limits.0.into_iter().map(|(scope, limit)| {
+                    let (credits, without_cost) = spent.get(&scope).copied().unwrap_or_default();
+                    LimitStatus {
+                        budget: limit.budget,
+                        max_active: limit.max_active.map(i64::unsigned_abs),
+                        rate: limit.rate.map(i64::unsigned_abs),
+                        is_paused: limit.is_paused,
+                        credits,
+                        without_cost: without_cost.unsigned_abs(),
+                        active: active.get(&scope).copied().unwrap_or_default().unsigned_abs(),
+                        scope,
+                    }
+                });
+                Ok(statuses.collect())
+            })
+            .await
     }
 
     /// Returns what submissions cost: the prices that were [set](Self::set_price), and the known
@@ -242,8 +257,8 @@ impl Ledger {
     ///
     /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be read.
     #[doc(hidden)]
-    pub async fn prices(&self) -> Result<Prices, Error> {
-        self.transaction(prices).await
+    pub async fn prices(self) -> Result<Prices, Error> {
+        self.ledger.transaction(prices).await
     }
 
     /// Returns the outages: why the ledger submits nothing now, or nothing of some operations,
@@ -268,9 +283,9 @@ impl Ledger {
     /// # Errors
     ///
     /// Kind [`Ledger`](crate::ErrorKind::Ledger): the ledger cannot be read.
-    pub async fn outages(&self) -> Result<Vec<Outage>, Error> {
+    pub async fn outages(self) -> Result<Vec<Outage>, Error> {
         let all = "until IS NOT NULL ORDER BY operation";
-        self.transaction(|database| outage::find(database, all, [])).await
+        self.ledger.transaction(|database| outage::find(database, all, [])).await
     }
 
     /// Returns why the limits of the ledger do not allow a job with this request and group now, or
@@ -283,13 +298,14 @@ impl Ledger {
     /// Kind [`Ledger`](crate::ErrorKind::Ledger): the ledger cannot be read.
     #[doc(hidden)]
     pub async fn refusal(
-        &self,
+        self,
         request: &Request,
         group: Option<&str>,
     ) -> Result<Option<Error>, Error> {
         let (operation, pixels) = (request.operation().name, pixels(request));
         let group = group.map(str::to_owned);
         let refused = self
+            .ledger
             .transaction(move |database| {
                 refusal(database, Subject { operation, group: group.as_deref() }, pixels)
             })

@@ -99,17 +99,17 @@ mod tests {
             .unwrap();
         let reason = async || ledger.jobs().get("a").await.unwrap().unwrap().reason;
         let anna = Scope::Group("anna".to_owned());
-        ledger.set_budget(Scope::EachGroup, Some(3.0)).await.unwrap();
-        ledger.set_budget(anna.clone(), Some(5.0)).await.unwrap();
+        ledger.limits().set_budget(Scope::EachGroup, Some(3.0)).await.unwrap();
+        ledger.limits().set_budget(anna.clone(), Some(5.0)).await.unwrap();
         ledger.leave_group("anna", 3.0, 0, "an earlier budget".to_owned()).await.unwrap();
         assert_eq!(reason().await, None);
-        ledger.set_budget(anna.clone(), None).await.unwrap();
+        ledger.limits().set_budget(anna.clone(), None).await.unwrap();
         ledger.leave_group("anna", 3.0, 0, "used up".to_owned()).await.unwrap();
         assert_eq!(reason().await.as_deref(), Some("used up"));
-        ledger.pause(anna.clone()).await.unwrap();
-        ledger.unpause(anna.clone()).await.unwrap();
+        ledger.limits().pause(anna.clone()).await.unwrap();
+        ledger.limits().unpause(anna.clone()).await.unwrap();
         assert_eq!(reason().await.as_deref(), Some("used up"));
-        ledger.set_budget(anna, Some(4.0)).await.unwrap();
+        ledger.limits().set_budget(anna, Some(4.0)).await.unwrap();
         assert_eq!(reason().await, None);
     }
 

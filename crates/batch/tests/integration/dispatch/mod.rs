@@ -95,16 +95,16 @@ async fn a_limit_holds_back_what_a_queue_delivers(backend: Backend) {
     ledger.jobs().add([job("fox", "a fox").group("anna")]).await.unwrap();
     let dispatcher = dispatcher(&fixture, &ledger).await;
     let anna = Scope::Group("anna".to_owned());
-    ledger.pause(anna.clone()).await.unwrap();
+    ledger.limits().pause(anna.clone()).await.unwrap();
     assert!(matches!(dispatcher.advance("fox").await.unwrap(), Advanced::Later(_)));
-    ledger.set_budget(anna.clone(), Some(1.0)).await.unwrap();
-    ledger.unpause(anna.clone()).await.unwrap();
+    ledger.limits().set_budget(anna.clone(), Some(1.0)).await.unwrap();
+    ledger.limits().unpause(anna.clone()).await.unwrap();
     // The price of the first job of an operation is not known.
     ledger.jobs().add([job("wolf", "a wolf")]).await.unwrap();
     deliver(&dispatcher, ["wolf".to_owned()]).await;
     assert!(matches!(dispatcher.advance("fox").await.unwrap(), Advanced::Later(_)));
     assert_eq!((state(&ledger, "fox").await, fixture.accepted()), (JobState::Queued, 1));
-    ledger.set_budget(anna, None).await.unwrap();
+    ledger.limits().set_budget(anna, None).await.unwrap();
     deliver(&dispatcher, ["fox".to_owned()]).await;
     assert_eq!(fixture.accepted(), 2);
     dispatcher.finish().await.unwrap();
@@ -307,7 +307,7 @@ async fn an_outage_holds_jobs_back_for_its_pause(backend: Backend) {
     // While another job finds out whether it has ended.
     fixture.execute("UPDATE imagekiln.outages SET probe = 'another'").await;
     assert_eq!(later(right.advance("0").await.unwrap()), Duration::from_secs(5));
-    ledger.unpause(Scope::Ledger).await.unwrap();
+    ledger.limits().unpause(Scope::Ledger).await.unwrap();
     assert_eq!(ended(right.advance("0").await.unwrap()), JobState::Saved);
 }
 

@@ -90,7 +90,7 @@ async fn an_unknown_job_continues_after_a_decision(backend: Backend) {
     }
     assert_eq!(ended(dispatcher.advance("paid").await.unwrap()), JobState::Failed);
     // Three responses in a row were lost, so submissions pause.
-    person.unpause(Scope::Ledger).await.unwrap();
+    person.limits().unpause(Scope::Ledger).await.unwrap();
     assert_eq!(ended(dispatcher.advance("unpaid").await.unwrap()), JobState::Saved);
     assert_eq!(fixture.accepted(), 2);
 }

@@ -229,7 +229,7 @@ async fn pictures_survive_kills() {
     }
     assert!(tasks.values().all(|count| *count == 1), "{tasks:?}");
     let ledger = ledger(&fixture).await;
-    let spending = ledger.spending().await.unwrap();
+    let spending = ledger.reports().spending().await.unwrap();
     let spent = spending.iter().map(|row| row.credits + row.estimated).sum();
     assert_equal(spent, fixture.charged());
 }

@@ -60,7 +60,7 @@ impl World {
                 self.resolve(&ledger).await;
             }
             batch.run().await.unwrap();
-            (all(&ledger).await, ledger.report().await.unwrap())
+            (all(&ledger).await, ledger.reports().jobs().await.unwrap())
         });
         let billed = self.billed();
         // Webhooks and persons do not know the cost.

@@ -171,7 +171,8 @@ impl World {
 
     /// The price of a job, or 0 if the ledger does not contain it.
     fn known_price(&self) -> f64 {
-        let report = self.look(async { self.fixture.ledger().await.report().await.unwrap() });
+        let report =
+            self.look(async { self.fixture.ledger().await.reports().jobs().await.unwrap() });
         report.credits().min(PRICE)
     }
 

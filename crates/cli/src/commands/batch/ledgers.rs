@@ -100,7 +100,7 @@ pub async fn add_spending(
         let missing = || Failure::usage(format!("there is no ledger at {name}"));
         let rows = match place.read().await {
             Err(_) if !place.may_exist() => Err(missing()),
-            Ok(ledger) => ledger.spending().await.map_err(Failure::from),
+            Ok(ledger) => ledger.reports().spending().await.map_err(Failure::from),
             Err(failure) => Err(failure),
         };
         match rows {

@@ -117,22 +117,22 @@ pub async fn execute(context: &Context, ledger: &Ledger, options: Options) -> Re
     let Options { pause, unpause, budget, max_active, rate, price, of } = options;
     let scope = of.scope();
     if pause {
-        ledger.pause(scope.clone()).await?;
+        ledger.limits().pause(scope.clone()).await?;
     }
     if let Some(credits) = budget {
-        ledger.set_budget(scope.clone(), credits).await?;
+        ledger.limits().set_budget(scope.clone(), credits).await?;
     }
     if let Some(tasks) = max_active {
-        ledger.set_max_active(scope.clone(), tasks).await?;
+        ledger.limits().set_max_active(scope.clone(), tasks).await?;
     }
     if let Some(per_minute) = rate {
-        ledger.set_rate(scope.clone(), per_minute).await?;
+        ledger.limits().set_rate(scope.clone(), per_minute).await?;
     }
     for ModelPrice(model, price) in price {
-        ledger.set_price(&model, price).await?;
+        ledger.limits().set_price(&model, price).await?;
     }
     if unpause {
-        ledger.unpause(scope.clone()).await?;
+        ledger.limits().unpause(scope.clone()).await?;
     }
     // The user may have misspelled the name of the group: without jobs, its limit has no effect.
     if let Scope::Group(name) = &scope {
@@ -145,8 +145,8 @@ pub async fn execute(context: &Context, ledger: &Ledger, options: Options) -> Re
 }
 
 async fn list(context: &Context, ledger: &Ledger) -> Result<(), Failure> {
-    let (prices, outages) = (ledger.prices().await?, ledger.outages().await?);
-    let limits = ledger.limits().await?;
+    let (prices, outages) = (ledger.limits().prices().await?, ledger.limits().outages().await?);
+    let limits = ledger.limits().list().await?;
     let people = || {
         let mut lines: Vec<_> = limits.iter().map(for_people).collect();
         if lines.is_empty() {

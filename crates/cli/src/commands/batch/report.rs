@@ -76,7 +76,7 @@ pub async fn status(
     };
     let filter = options.conditions.filter(Filter::states(states));
     let filter = sent_at(filter, options.sent);
-    let (report, mut outages) = (ledger.report().await?, ledger.outages().await?);
+    let (report, mut outages) = (ledger.reports().jobs().await?, ledger.limits().outages().await?);
     if report.count(JobState::Queued) == 0 {
         outages.clear();
     }
@@ -93,7 +93,7 @@ pub async fn status(
     // Each page is printed before the next one is read.
     let is_json = context.output.json;
     let print = |text: &str| context.process().write_on_stdout(text).or_else(write_failed);
-    let prices = ledger.prices().await?;
+    let prices = ledger.limits().prices().await?;
     print(&if is_json { status_begin(place, &report, &outages) } else { people() })?;
     let (mut listed, mut last) = (BTreeSet::new(), 0);
     loop {

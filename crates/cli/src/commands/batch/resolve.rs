@@ -85,7 +85,7 @@ pub async fn execute(context: &Context, ledger: &Ledger, options: Options) -> Re
     };
     let decision = Decision { resolution, dry_run, by_name: jobs.names.is_some() };
     let (decided, failed) = decision.carry_out(ledger, &jobs.filter).await?;
-    decision.print(context, &decided, &ledger.prices().await?)?;
+    decision.print(context, &decided, &ledger.limits().prices().await?)?;
     match failed {
         Some(error) => Err(error.into()),
         None => decision.check_complete(&decided),

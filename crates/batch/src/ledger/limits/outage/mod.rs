@@ -41,7 +41,7 @@ const LONGEST_PROBE: i64 = milliseconds(Outcomes::LONGEST_PAUSE);
 const LOST: Kind = Kind::Outage;
 
 /// Why a ledger submits nothing, or nothing of an operation, from
-/// [`Ledger::outages`](crate::Ledger::outages). `Display` describes the outage in one line.
+/// [`Limits::outages`](crate::Limits::outages). `Display` describes the outage in one line.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Outage {

@@ -72,7 +72,7 @@ struct Decided {
 pub async fn execute(context: &Context, ledger: &Ledger, options: Options) -> Result<(), Failure> {
     let entries = usage::read(context.process(), &options.usage, &options.column)?;
     let (count, complete) = (entries.len(), options.complete(&entries));
-    let prices = ledger.prices().await?;
+    let prices = ledger.limits().prices().await?;
     let (mut unknown, mut charged) = (Vec::new(), Vec::new());
     let is_charged = |job: &JobStatus| job.credits.is_some_and(|credits| credits > 0.0);
     for (job, submission) in submissions(ledger, &prices).await? {

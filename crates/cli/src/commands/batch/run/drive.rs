@@ -73,7 +73,7 @@ pub async fn drive(
     let (sender, mut changes) = mpsc::unbounded_channel();
     // Sending fails only after this function has returned, when nobody shows the progress.
     let mut batch = batch.on_change(move |job| drop(sender.send(job.clone())));
-    let mut progress = Progress::new(&context.output, &ledger.report().await?);
+    let mut progress = Progress::new(&context.output, &ledger.reports().jobs().await?);
     let mut looks = look(ledger.clone(), progress.has_counts());
     let (mut paused, mut outages) = (BTreeSet::new(), Vec::new());
     let (mut is_stopping, mut is_charged) = (false, false);
@@ -125,7 +125,7 @@ pub async fn drive(
     for task in &unrecorded {
         context.output.unrecorded(task, &context.save_command(task));
     }
-    let report = match ledger.report().await {
+    let report = match ledger.reports().jobs().await {
         Ok(report) => report,
         Err(other) => {
             let first = error.unwrap_or(other);
@@ -166,9 +166,11 @@ fn look(ledger: Ledger, counts: bool) -> mpsc::Receiver<Look> {
     tokio::spawn(async move {
         while !sender.is_closed() {
             let start = Instant::now();
-            let report = if counts { ledger.report().await.ok() } else { None };
+            let report = if counts { ledger.reports().jobs().await.ok() } else { None };
             // Errors are ignored here: the run meets the same errors, and reports them.
-            if let (Ok(limits), Ok(outages)) = (ledger.limits().await, ledger.outages().await) {
+            if let (Ok(limits), Ok(outages)) =
+                (ledger.limits().list().await, ledger.limits().outages().await)
+            {
                 let paused = limits.into_iter().filter(|limit| limit.is_paused);
                 let paused = paused.map(|limit| limit.scope).collect();
                 let _ = sender.send(Look { report, paused, outages }).await;
@@ -218,10 +220,10 @@ async fn budget(ledger: &Ledger) -> Option<String> {
     let kinds: BTreeMap<_, _> = queued.into_iter().map(kind).collect();
     for ((operation, group, _), name) in kinds {
         let request = ledger.jobs().request(&name).await.ok()??;
-        let refusal = ledger.refusal(&request, group.as_deref()).await.ok()?;
+        let refusal = ledger.limits().refusal(&request, group.as_deref()).await.ok()?;
         if let Some(error) = refusal.filter(|error| error.kind() == ErrorKind::Budget) {
             let reason = printable(&error.to_string());
-            let has_price = ledger.prices().await.ok()?.of(&operation).is_some();
+            let has_price = ledger.limits().prices().await.ok()?.of(&operation).is_some();
             let command =
                 format!("`kiln batch limits --price {operation}=PRICE` sets its price, and ");
             let price = if has_price { "" } else { &command };

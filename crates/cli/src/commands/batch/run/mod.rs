@@ -246,10 +246,10 @@ fn with_options(batch: Batch, context: &Context, options: &RunOptions) -> Batch 
 /// Copies the prices of models from the settings to the ledger, except for models that have a price
 /// in the ledger.
 pub async fn set_prices(context: &Context, ledger: &Ledger) -> Result<(), Failure> {
-    let known = ledger.prices().await?;
+    let known = ledger.limits().prices().await?;
     for (model, price) in context.settings.prices() {
         if !known.is_set(&model) {
-            ledger.set_price(&model, Some(price)).await?;
+            ledger.limits().set_price(&model, Some(price)).await?;
         }
     }
     Ok(())
@@ -258,7 +258,7 @@ pub async fn set_prices(context: &Context, ledger: &Ledger) -> Result<(), Failur
 /// With `--simulate`, refuses a ledger with submitted jobs: the new simulator does not have their
 /// tasks, so the run would poll each of them in vain until its deadline.
 async fn check_simulated(context: &Context, ledger: &Ledger) -> Result<(), Failure> {
-    let report = ledger.report().await?;
+    let report = ledger.reports().jobs().await?;
     let active = report.count(JobState::Submitted) + report.count(JobState::Ready);
     if !context.shared.simulate || active == 0 {
         return Ok(());

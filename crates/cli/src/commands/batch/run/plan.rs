@@ -104,7 +104,7 @@ impl Known {
     pub async fn read(context: &Context, ledger: Option<&Ledger>) -> Result<Self, Failure> {
         let mut known = match ledger {
             Some(ledger) => {
-                Self { prices: ledger.prices().await?, jobs: ledger.jobs().known().await? }
+                Self { prices: ledger.limits().prices().await?, jobs: ledger.jobs().known().await? }
             }
             None => Self::default(),
         };

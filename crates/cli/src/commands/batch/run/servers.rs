@@ -133,7 +133,7 @@ pub fn serve_metrics(listener: TcpListener, ledger: Ledger) {
 }
 
 async fn metrics(State(ledger): State<Ledger>) -> Response {
-    match ledger.metrics().await {
+    match ledger.reports().metrics().await {
         Ok(text) => ([(CONTENT_TYPE, TEXT)], text).into_response(),
         Err(error) => (StatusCode::SERVICE_UNAVAILABLE, error.to_string()).into_response(),
     }
