@@ -239,8 +239,12 @@ fn submission_matching(
     if let Some(names) = &filter.names {
         values.push(serde_json::Value::from(&names[..]).to_string().as_str().into());
         let texts = database.elements(values.len());
-        let task = of_submission(format!("n.task_id IN ({texts})"));
-        conditions.push(format!("({table}.name IN ({texts}) OR {task})"));
+        // With an OR of both conditions, a database would read all jobs to find a few.
+        conditions.push(format!(
+            "{table}.id IN (SELECT m.id FROM jobs m WHERE m.name IN ({texts}) UNION
+                SELECT m.id FROM jobs m JOIN submissions n ON n.id = m.submission
+                WHERE n.task_id IN ({texts}))"
+        ));
     }
     conditions
 }
