@@ -32,7 +32,7 @@ type Refusal = (StatusCode, String);
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let ledger = match env::args().nth(2) {
-        Some(url) => Ledger::connect(&url).await?.with_acceptance_log("acceptances").await?,
+        Some(url) => Ledger::open(url).await?.with_acceptance_log("acceptances").await?,
         None => Ledger::open("pictures.db").await?,
     };
     ledger
@@ -119,7 +119,8 @@ async fn changes_of_user(
 ) -> Result<impl IntoResponse, Refusal> {
     let changes = BroadcastStream::new(changes.resubscribe());
     let after = after.and_then(|number| number.parse().ok()).unwrap_or_default();
-    let jobs = ledger.jobs().list(&Filter::all().group(&user), after, 50).await;
+    let own = Filter { group: Some(user.clone()), ..Filter::default() };
+    let jobs = ledger.jobs().page(&own, after, 50).await;
     let jobs = jobs.map_err(refused(StatusCode::INTERNAL_SERVER_ERROR))?;
     let is_own = move |job: &JobStatus| job.group.as_ref() == Some(&user);
     let jobs = stream::iter(jobs).chain(changes.map_while(Result::ok).filter(is_own));

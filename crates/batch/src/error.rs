@@ -26,8 +26,8 @@ pub struct Error {
 pub enum ErrorKind {
     /// The file of the ledger is already open, in this process or in another one.
     Locked,
-    /// There is no ledger at the path or the URL. Returned only by `Ledger::open_read_only` and
-    /// `Ledger::connect_read_only`.
+    /// There is no ledger at the path or the URL. Returned only by
+    /// [`Ledger::open_read_only`](crate::Ledger::open_read_only).
     Missing,
     /// The ledger cannot be read or written, or the file is not a ledger.
     Ledger,

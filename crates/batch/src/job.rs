@@ -35,7 +35,9 @@ pub struct Job {
 const LONGEST_GROUP: usize = 200;
 
 impl Job {
-    /// The maximum size of the metadata of a job in bytes of JSON.
+    /// The maximum size of the metadata of a job in bytes of JSON: for `kiln`, which names the line
+    /// of a job file that has more.
+    #[doc(hidden)]
     pub const MAX_METADATA: usize = 16 * 1024;
 
     /// Creates a job. `name` must be unique within the ledger, because it is the idempotency key of
@@ -62,9 +64,9 @@ impl Job {
         self
     }
 
-    /// Sets a value of the program, which [`JobStatus::metadata`] returns: at most
-    /// [`MAX_METADATA`](Self::MAX_METADATA) bytes of JSON. The value is never sent to the service.
-    /// It must not contain secrets, because the ledger stores it as it is.
+    /// Sets a value of the program, which [`JobStatus::metadata`] returns: at most 16 KiB of JSON.
+    /// The value is never sent to the service. It must not contain secrets, because the ledger
+    /// stores it as it is.
     pub fn metadata(mut self, metadata: Value) -> Self {
         self.metadata = Some(metadata);
         self
@@ -114,12 +116,13 @@ impl Job {
 }
 
 impl JobStatus {
-    /// Reads the picture of a [`Saved`](JobState::Saved) job from its folder or bucket. Returns
-    /// `None` for other jobs, and if the picture was removed.
+    /// Reads the picture of a [`Saved`](JobState::Saved) job from its folder or bucket, for the
+    /// thumbnails of `kiln`. Returns `None` for other jobs, and if the picture was removed.
     ///
     /// # Errors
     ///
     /// Kind [`File`](ErrorKind::File): the picture cannot be read.
+    #[doc(hidden)]
     pub async fn read_picture(&self) -> Result<Option<Vec<u8>>, Error> {
         match self.location.as_deref().filter(|_| self.state == JobState::Saved) {
             Some(location) => Output::read_location(location).await,
@@ -162,7 +165,7 @@ pub struct JobStatus {
     pub reason: Option<String>,
     /// How often the job was submitted, in all runs, including submissions whose responses were
     /// lost. Submissions that are known not to have been billed do not count.
-    /// [`Jobs::retry_all`](crate::Jobs::retry_all) can bound this number.
+    /// [`Jobs::retry`](crate::Jobs::retry) can bound this number.
     pub submissions: u64,
     /// The id of the task, if the service accepted the job.
     pub task_id: Option<String>,
@@ -188,4 +191,43 @@ pub struct JobStatus {
     /// When the state of the job last changed.
     #[serde(serialize_with = "time::serialize")]
     pub changed_at: SystemTime,
+}
+
+/// Selects jobs of a ledger: those that meet all conditions that are set. The default has no
+/// condition, and selects all jobs.
+///
+/// ```
+/// use imagekiln_batch::{Filter, JobState};
+///
+/// let failed = Filter::states([JobState::Failed]);
+/// let of_anna = Filter { group: Some("anna".to_owned()), ..failed };
+/// ```
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Filter {
+    /// The jobs in one of these states.
+    pub states: Option<Vec<JobState>>,
+    /// The jobs that have one of these texts as their name, or as the id of the task of their
+    /// current submission. There may be any number of texts.
+    pub names: Option<Vec<String>>,
+    /// The jobs of the operation with this name, such as `gen-2-pro`.
+    pub operation: Option<String>,
+    /// The jobs of this [group](Job::group).
+    pub group: Option<String>,
+    /// The jobs whose current submission was sent at this time or later; see
+    /// [`JobStatus::sent_at`].
+    pub sent_after: Option<SystemTime>,
+    /// The jobs whose current submission was sent before this time.
+    pub sent_before: Option<SystemTime>,
+}
+
+impl Filter {
+    /// Selects the jobs in one of these states.
+    pub fn states(states: impl IntoIterator<Item = JobState>) -> Self {
+        Self { states: Some(states.into_iter().collect()), ..Self::default() }
+    }
+
+    /// Selects the jobs with these [names](Self::names), or with tasks of these ids.
+    pub fn named(names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self { names: Some(names.into_iter().map(Into::into).collect()), ..Self::default() }
+    }
 }

@@ -5,11 +5,12 @@
 //! |---|---|
 //! | [`Job`] | a request with a name and a target |
 //! | [`Ledger`] | the record of jobs and payments |
+//! | [`Jobs`], [`Limits`], [`Reports`] | read and change the jobs of a ledger, their limits and reports |
+//! | [`Filter`] | selects jobs of a ledger |
 //! | [`Batch`] | runs the jobs of a ledger with a client |
 //! | [`Dispatcher`] | continues single jobs, for a program that has a queue or a workflow engine |
-//! | [`Jobs`], [`Limits`], [`Reports`] | read and change the jobs of a ledger, their limits and reports |
 //! | [`Scope`] | says what a limit is for: the whole ledger, a model or a group |
-//! | [`Prices`], [`Price`] | what a budget reserves for a submission until its cost is known |
+//! | [`Price`] | what a budget reserves for a submission until its cost is known |
 #![cfg_attr(docsrs, feature(doc_cfg))]
 // This feature is on by default, so a badge at many items would say little.
 #![cfg_attr(docsrs, doc(auto_cfg(hide(feature = "sqlite"))))]
@@ -23,7 +24,6 @@ mod batch;
 mod callbacks;
 mod description;
 mod error;
-mod filter;
 #[cfg(feature = "__fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
@@ -43,8 +43,7 @@ pub use self::callbacks::Callbacks;
 pub use self::{
     batch::{Advanced, Batch, Dispatcher},
     error::{Error, ErrorKind},
-    filter::Filter,
-    job::{Job, JobStatus},
+    job::{Filter, Job, JobStatus},
     ledger::{
         Jobs, KnownJob, Ledger, LimitStatus, Limits, Outage, Reports, Resolution, Resolved, Watch,
     },

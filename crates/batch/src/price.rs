@@ -13,6 +13,9 @@ use crate::{Error, ErrorKind};
 /// known cost replaces the price, so that budgets reserve enough credits. A price with a part [per
 /// megapixel](Price::per_megapixel) is always used, because the cost of one size says nothing about
 /// the cost of another size.
+///
+/// For `kiln`, which estimates what a run may cost before it submits anything.
+#[doc(hidden)]
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Prices {
     set: BTreeMap<String, Price>,

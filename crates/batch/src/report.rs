@@ -12,7 +12,8 @@ use crate::JobState;
 /// `Display` prints a table.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Report {
-    rows: Vec<ReportRow>,
+    /// The rows, ordered by state and operation.
+    pub rows: Vec<ReportRow>,
 }
 
 /// The jobs of an operation in a state.
@@ -31,8 +32,8 @@ pub struct ReportRow {
     /// have been billed: those in the states [`Submitting`](JobState::Submitting) and
     /// [`Unknown`](JobState::Unknown).
     pub without_cost: u64,
-    /// What the jobs without a known cost may cost in credits, by the [prices](crate::Prices) of
-    /// their operations.
+    /// What the jobs without a known cost may cost in credits, by the
+    /// [prices](crate::Limits::set_price) of their operations.
     pub estimated: f64,
 }
 
@@ -52,21 +53,12 @@ pub struct SpendingRow {
     pub credits: f64,
     /// The number of submissions whose cost is not known.
     pub without_cost: u64,
-    /// What the submissions without a known cost may cost in credits, by the [price](crate::Prices)
-    /// of the operation.
+    /// What the submissions without a known cost may cost in credits, by the
+    /// [price](crate::Limits::set_price) of the operation.
     pub estimated: f64,
 }
 
 impl Report {
-    pub(crate) fn new(rows: Vec<ReportRow>) -> Self {
-        Self { rows }
-    }
-
-    /// Returns the rows, ordered by state and operation.
-    pub fn rows(&self) -> &[ReportRow] {
-        &self.rows
-    }
-
     /// Returns the number of jobs in a state.
     pub fn count(&self, state: JobState) -> u64 {
         self.rows.iter().filter(|row| row.state == state).map(|row| row.jobs).sum()

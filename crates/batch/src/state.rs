@@ -1,4 +1,4 @@
-//! The states of a job.
+//! The states of jobs and submissions, and their names in SQL.
 
 use std::fmt;
 
@@ -42,7 +42,8 @@ pub enum JobState {
 }
 
 impl JobState {
-    /// All states, in the order of a job's life.
+    /// All states, in the order of a job's life: for `kiln`.
+    #[doc(hidden)]
     pub const ALL: [Self; 11] = [
         Self::Queued,
         Self::Submitting,
@@ -58,11 +59,14 @@ impl JobState {
     ];
 
     /// The states in which a job can be [retried](crate::Jobs::retry): it ended without a picture.
+    /// For `kiln`.
+    #[doc(hidden)]
     pub const RETRIABLE: &[Self] =
         &[Self::Damaged, Self::Failed, Self::Moderated, Self::Expired, Self::Cancelled];
 
     /// The states in which a job can be [forgotten](crate::Jobs::forget) without losing a picture
-    /// that is paid for and not saved yet.
+    /// that is paid for and not saved yet. For `kiln`.
+    #[doc(hidden)]
     pub const FORGETTABLE: &[Self] = &[
         Self::Queued,
         Self::Saved,
@@ -73,7 +77,9 @@ impl JobState {
         Self::Cancelled,
     ];
 
-    /// Returns the name of the state in the ledger, for example `queued`.
+    /// Returns the name of the state in the ledger and in JSON, for example `queued`, which
+    /// `Display` prints, too.
+    #[doc(hidden)]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Queued => "queued",
@@ -95,14 +101,158 @@ impl JobState {
     }
 }
 
-/// Returns the condition that a job is in one of the states.
-pub(crate) fn state_in(states: &[JobState]) -> String {
-    let names: Vec<_> = states.iter().map(|state| format!("'{state}'")).collect();
-    format!("state IN ({})", names.join(", "))
-}
-
 impl fmt::Display for JobState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())
+    }
+}
+
+/// The state of a submission in the ledger, which follows from its record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SubmissionState {
+    /// Sent, or about to be, without a response.
+    Open,
+    /// Billed, and not finished.
+    Accepted,
+    /// Nothing is left to do.
+    Settled,
+    /// Not billed.
+    Withdrawn,
+}
+
+impl fmt::Display for SubmissionState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Open => "open",
+            Self::Accepted => "accepted",
+            Self::Settled => "settled",
+            Self::Withdrawn => "withdrawn",
+        })
+    }
+}
+
+/// Some states. `Display` writes the condition that a job or a submission is in one of them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct States<'s, S = JobState>(pub(crate) &'s [S]);
+
+/// The states in which a job can have a worker that continues it. SQLite only uses an index of
+/// these jobs if a condition contains the same text.
+pub(crate) const OPEN: States<'_> =
+    States(&[JobState::Queued, JobState::Submitting, JobState::Submitted, JobState::Ready]);
+
+/// The states between the submission of a job and its saved picture.
+pub(crate) const ACTIVE: States<'_> =
+    States(&[JobState::Submitting, JobState::Submitted, JobState::Ready]);
+
+/// The states in which a job is paid for, and its picture is not saved yet.
+pub(crate) const PAID: States<'_> = States(&[JobState::Submitted, JobState::Ready]);
+
+/// The states of a job without a submission that may be billed, to which a late task returns.
+pub(crate) const NOT_SUBMITTED: States<'_> = States(&[JobState::Queued, JobState::Cancelled]);
+
+/// The states of submissions that are not known to have ended.
+pub(crate) const UNFINISHED: States<'_, SubmissionState> =
+    States(&[SubmissionState::Open, SubmissionState::Accepted]);
+
+impl<S: fmt::Display> fmt::Display for States<'_, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> = self.0.iter().map(|state| format!("'{state}'")).collect();
+        write!(f, "state IN ({})", names.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        collections::BTreeSet,
+        fs,
+        path::{Path, PathBuf},
+    };
+
+    use super::*;
+
+    const SCHEMAS: [&str; 2] = ["sqlite", "postgres"];
+
+    /// The other words in single quotes in SQL.
+    const OTHERS: [&str; 7] = [
+        "advisory",
+        "group",
+        "job_numbers",
+        "ledger",
+        "lock_timeout",
+        "operation",
+        "schema_version",
+    ];
+
+    fn package() -> &'static Path {
+        Path::new(env!("CARGO_MANIFEST_DIR"))
+    }
+
+    fn names<S: fmt::Display>(states: &[S]) -> BTreeSet<String> {
+        states.iter().map(ToString::to_string).collect()
+    }
+
+    fn of_jobs() -> BTreeSet<String> {
+        names(&JobState::ALL)
+    }
+
+    fn of_submissions() -> BTreeSet<String> {
+        use SubmissionState::{Accepted, Open, Settled, Withdrawn};
+        names(&[Open, Accepted, Settled, Withdrawn])
+    }
+
+    /// Returns the words in single quotes of a text, without those in comments and in tests.
+    fn quoted(text: &str) -> BTreeSet<String> {
+        let (text, _) = text.split_once("#[cfg(test)]").unwrap_or((text, ""));
+        let is_code =
+            |line: &&str| !["//", "--"].iter().any(|of| line.trim_start().starts_with(of));
+        let is_word = |part: &&str| {
+            part.len() > 1 && part.bytes().all(|c| c.is_ascii_lowercase() || c == b'_')
+        };
+        let lines = text.lines().filter(is_code);
+        let parts = lines.flat_map(|line| line.split('\'').skip(1).step_by(2));
+        parts.filter(is_word).map(str::to_owned).collect()
+    }
+
+    fn files(directory: &Path) -> Vec<PathBuf> {
+        let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+        entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
+    }
+
+    #[test]
+    fn sql_names_only_states_that_exist() {
+        let known: BTreeSet<_> = of_jobs().union(&of_submissions()).cloned().collect();
+        let directories = ["src", "migrations"].map(|name| files(&package().join(name)));
+        let mut found = BTreeSet::new();
+        for file in directories.concat() {
+            for word in quoted(&fs::read_to_string(&file).unwrap()) {
+                let is_known = known.contains(&word) || OTHERS.contains(&&*word);
+                assert!(is_known, "'{word}' in {}", file.display());
+                found.insert(word);
+            }
+        }
+        assert!(found.is_superset(&known), "{found:?}");
+    }
+
+    #[test]
+    fn the_tables_accept_the_states_and_have_indices_of_the_sets() {
+        for schema in SCHEMAS {
+            let script = package().join(format!("migrations/{schema}/0001_ledger.sql"));
+            let script = fs::read_to_string(script).unwrap();
+            for (table, expected) in [("jobs", of_jobs()), ("submissions", of_submissions())] {
+                let (_, table) = script.split_once(&format!("CREATE TABLE {table} (")).unwrap();
+                let (_, check) = table.split_once(" state TEXT NOT NULL").unwrap();
+                assert_eq!(quoted(check.split_once("))").unwrap().0), expected, "{schema}");
+            }
+            assert!(script.contains(&format!("WHERE {OPEN};")), "{schema}");
+            assert!(script.contains(&format!("WHERE job IS NULL AND {UNFINISHED};")), "{schema}");
+        }
+    }
+
+    #[test]
+    fn a_state_has_the_same_name_in_json() {
+        for state in JobState::ALL {
+            assert_eq!(serde_json::to_value(state).unwrap(), state.as_str());
+        }
     }
 }

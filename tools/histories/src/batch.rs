@@ -8,7 +8,7 @@ use std::{
 use anyhow::{Context, Result, ensure};
 use imagekiln::{DELIVERY_VALIDITY, journal::Directory};
 use imagekiln_batch::{
-    Batch, Error, ErrorKind, Job, JobState, JobStatus, Ledger, Resolution,
+    Batch, Error, ErrorKind, Filter, Job, JobState, JobStatus, Ledger, Resolution,
     fuzzing::{Clocks, open_ledger, pragma},
 };
 use tokio::{runtime::Handle, time::sleep};
@@ -99,7 +99,7 @@ async fn jobs(world: &World) -> Result<Vec<JobStatus>> {
     closed(&world.path("ledger.db")).await?;
     match Ledger::open_read_only(world.path("ledger.db")).await {
         Err(error) if error.kind() == ErrorKind::Missing => Ok(Vec::new()),
-        ledger => Ok(ledger?.jobs().all().await?),
+        ledger => Ok(ledger?.jobs().list(&Filter::default()).await?),
     }
 }
 
@@ -200,12 +200,12 @@ fn fail_ledger(world: &mut World, ledger: Ledger) -> impl Future<Output = ()> + 
 /// A person looks up each unknown submission in the account of the service.
 async fn decide(world: &mut World) -> Result<()> {
     let batch = open_healthy(world).await?;
-    for job in batch.ledger().jobs().all().await? {
+    for job in batch.ledger().jobs().list(&Filter::default()).await? {
         let name = job.name;
         match job.state {
             JobState::Unknown => {}
             JobState::Damaged => {
-                batch.ledger().jobs().retry(&name).await?;
+                batch.ledger().jobs().retry(&Filter::named([&name]), None).await?;
                 continue;
             }
             _ => continue,
@@ -269,7 +269,7 @@ async fn lose_ledger(world: &mut World, life: &mut Life) -> Result<()> {
     if is_refused {
         ensure!(world.services.ids() == charged, "a ledger that is refused has submitted jobs");
         batch.ledger().adopt_output(world.path("pictures")).await?;
-        let jobs = batch.ledger().jobs().all().await?;
+        let jobs = batch.ledger().jobs().list(&Filter::default()).await?;
         let paid = unpaid(world, &jobs);
         ensure!(paid.is_empty(), "{paid:?} would be paid for again after the output was adopted");
     }

@@ -106,11 +106,7 @@ fn request(number: usize) -> Gen2Pro {
 }
 
 async fn open(name: &str) -> Ledger {
-    if name.starts_with("postgres:") {
-        Ledger::connect(name).await.unwrap()
-    } else {
-        Ledger::open(name).await.unwrap()
-    }
+    Ledger::open(name).await.unwrap()
 }
 
 async fn add_jobs(ledger: &str, count: usize) {
@@ -194,7 +190,7 @@ impl Bench {
         let rate = self.jobs as f64 / started.elapsed().as_secs_f64();
         if !ledger.is_empty() {
             let report = open(ledger).await.reports().jobs().await.unwrap();
-            assert!(report.rows().iter().all(|row| row.state == JobState::Saved), "{report}");
+            assert!(report.rows.iter().all(|row| row.state == JobState::Saved), "{report}");
         }
         rate
     }
@@ -248,10 +244,7 @@ async fn adding(root: &Path, name: &str, is_linked: bool) {
         let mut batch = batch.save_to(bench.directory.join("pictures")).wait_for_jobs();
         active.spawn(async move { batch.run().await.map(drop) });
     }
-    let manager = match name {
-        "sqlite" => Ledger::open_to_manage(&ledger).await.unwrap(),
-        _ => open(&ledger).await,
-    };
+    let manager = Ledger::open_to_manage(&ledger).await.unwrap();
     let many = Scope::Group("many".to_owned());
     manager.limits().pause(many).await.unwrap();
     let mut number = 0;

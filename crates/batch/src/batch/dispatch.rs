@@ -103,10 +103,10 @@ impl Batch {
     ///
     /// # Errors
     ///
-    /// - [`State`](ErrorKind::State): the [budget](Self::budget) or the [price](Self::price) is not
-    ///   valid, or the batch has a setting for runs only: [`stop_when`](Self::stop_when),
-    ///   [`wait_for_jobs`](Self::wait_for_jobs) or [`archive_after`](Self::archive_after).
-    ///   Nothing was changed.
+    /// - [`State`](ErrorKind::State): the [budget](Self::budget) is not valid, or the batch has a
+    ///   setting for runs only: [`stop_when`](Self::stop_when),
+    ///   [`wait_for_jobs`](Self::wait_for_jobs) or [`archive_after`](Self::archive_after). Nothing
+    ///   was changed.
     /// - [`Job`](ErrorKind::Job): a job could not be added.
     /// - [`Foreign`](ErrorKind::Foreign): pictures may have been paid for that the ledger does not
     ///   know.

@@ -163,12 +163,11 @@ impl Batch {
     ///
     /// The worker submits a job if its price and all earlier costs fit into the budget. The price
     /// of a job is the highest cost of its operation in the ledger, or a price per megapixel that
-    /// was set; see [`Prices`](crate::Prices). A submission without a known cost, for example of an
+    /// was set. A submission without a known cost, for example of an
     /// [`Unknown`](crate::JobState::Unknown) job, counts with its price, because it may have been
     /// billed. If no price is known, the worker submits the first job of an operation alone and
-    /// waits for its cost; [`price`](Self::price) and
-    /// [`Limits::set_price`](crate::Limits::set_price) set a price. If a job does not fit, smaller
-    /// jobs after it may.
+    /// waits for its cost; [`Limits::set_price`](crate::Limits::set_price) sets a price. If a job
+    /// does not fit, smaller jobs after it may.
     ///
     /// The costs exceed the budget if
     ///
@@ -186,7 +185,8 @@ impl Batch {
 
     /// Sets the price of the jobs of this run whose operation has no
     /// [price](crate::Limits::set_price) in the ledger: a number of credits for each job, or a
-    /// [`Price`]. Only budgets use it.
+    /// [`Price`]. Only budgets use it. For `kiln batch run --price`.
+    #[doc(hidden)]
     pub fn price(mut self, price: impl Into<Price>) -> Self {
         self.settings.limits.price = Some(price.into());
         self
@@ -269,7 +269,8 @@ impl Batch {
         &self.client
     }
 
-    /// Returns the ledger of the batch.
+    /// Returns the ledger of the batch, of which the program has a clone, for tests and `kiln`.
+    #[doc(hidden)]
     pub fn ledger(&self) -> &Ledger {
         &self.ledger
     }
@@ -304,8 +305,8 @@ impl Batch {
     ///   know. Only jobs that were submitted before were continued.
     /// - [`Elsewhere`](ErrorKind::Elsewhere): the ledger belongs to another service. Nothing was
     ///   sent.
-    /// - [`State`](ErrorKind::State): the [budget](Self::budget) or the [price](Self::price) is
-    ///   negative, infinite or not a number. Only jobs that were submitted before were continued.
+    /// - [`State`](ErrorKind::State): the [budget](Self::budget) is negative, infinite or not a
+    ///   number. Only jobs that were submitted before were continued.
     /// - [`File`](ErrorKind::File), [`Ledger`](ErrorKind::Ledger), [`State`](ErrorKind::State): the
     ///   output directory or the ledger failed.
     pub async fn run(&mut self) -> Result<Report, Error> {

@@ -1,9 +1,9 @@
 //! Opens ledgers in three ways: to run batches, which also brings the tables up to date; to manage
 //! jobs and limits while another process runs a batch; and read-only.
 
-use std::{io, path::Path};
 #[cfg(feature = "sqlite")]
-use std::{path::PathBuf, time::Duration};
+use std::path::PathBuf;
+use std::{io, path::Path, time::Duration};
 
 use imagekiln::journal::Directory;
 #[cfg(feature = "postgres")]
@@ -19,83 +19,114 @@ use super::{
     Ledger,
     database::{BoxError, Database, clocks::Clocks},
 };
-use crate::Error;
-#[cfg(any(feature = "sqlite", doc))]
-use crate::ErrorKind;
 #[cfg(doc)]
 use crate::JobState;
+use crate::{Error, ErrorKind, output::split_scheme};
 
-/// The location of the database, and whether this process only reads it (`reads`).
-pub(super) enum Source {
-    /// `lock` is `None` if another process has locked the file, or if this process only reads it.
+/// The place of a database. Not `Debug`, because a URL contains the password.
+#[derive(Clone)]
+enum Place {
     #[cfg(feature = "sqlite")]
-    File { path: PathBuf, lock: Option<Lock>, reads: bool },
-    /// Not `Debug`, because it contains the password.
+    File(PathBuf),
     #[cfg(feature = "postgres")]
-    Server { options: Box<PgConnectOptions>, reads: bool },
+    Server(Box<PgConnectOptions>),
+}
+
+impl Place {
+    /// Text that starts with a scheme and `://` is a URL, and anything else is a path. Error
+    /// messages do not contain the URL, because it may contain a password.
+    ///
+    /// Also fails if this program uses a version of SQLite that can damage ledgers.
+    fn of(place: &Path) -> Result<Self, Error> {
+        let url = place.to_str().and_then(|text| Some((split_scheme(text)?.0, text)));
+        let problem = match url {
+            #[cfg(feature = "sqlite")]
+            None => {
+                sqlite::check_version(rusqlite::version_number())?;
+                return Ok(Self::File(place.to_owned()));
+            }
+            #[cfg(not(feature = "sqlite"))]
+            None => "a ledger in a file needs the Cargo feature `sqlite` of imagekiln-batch",
+            #[cfg(feature = "postgres")]
+            Some(("postgres" | "postgresql", url)) => {
+                return postgres::parse(url).map(Self::Server);
+            }
+            #[cfg(not(feature = "postgres"))]
+            Some(("postgres" | "postgresql", _)) => {
+                "a ledger at a postgres:// URL needs the Cargo feature `postgres` of \
+                 imagekiln-batch"
+            }
+            Some(_) => "the URL of the ledger is not a postgres:// URL; use one, or a path",
+        };
+        Err(Error::new(ErrorKind::Ledger, problem))
+    }
+}
+
+/// How this process uses a database.
+pub(super) struct Source {
+    place: Place,
+    reads: bool,
+    /// `None` if another process has locked the file, or if this process only reads it.
+    #[cfg(feature = "sqlite")]
+    pub(super) lock: Option<Lock>,
 }
 
 impl Source {
-    #[cfg_attr(not(feature = "sqlite"), expect(unused_variables, reason = "for SQLite"))]
-    pub(super) fn connect(&self, clocks: &Clocks) -> Result<Database, BoxError> {
-        match self {
+    /// Uses a database without locking its file.
+    fn of(place: Place, reads: bool) -> Self {
+        Self {
+            place,
+            reads,
             #[cfg(feature = "sqlite")]
-            Self::File { path, reads, .. } => sqlite::open(path, *reads, clocks.clone()),
-            #[cfg(feature = "postgres")]
-            Self::Server { options, reads } => postgres::open(options, *reads),
+            lock: None,
         }
     }
 
-    /// Fails if this program uses a version of SQLite that can damage ledgers.
-    pub(super) fn check(&self) -> Result<(), Error> {
-        match self {
+    #[cfg_attr(not(feature = "sqlite"), expect(unused_variables, reason = "for SQLite"))]
+    pub(super) fn connect(&self, clocks: &Clocks) -> Result<Database, BoxError> {
+        match &self.place {
             #[cfg(feature = "sqlite")]
-            Self::File { .. } => sqlite::check_version(rusqlite::version_number()),
+            Place::File(path) => sqlite::open(path, self.reads, clocks.clone()),
             #[cfg(feature = "postgres")]
-            Self::Server { .. } => Ok(()),
+            Place::Server(options) => postgres::open(options, self.reads),
         }
     }
 
     /// Returns the path of the file that this process has locked.
     pub(super) fn own_file(&self) -> Option<&Path> {
-        match self {
+        match &self.place {
             #[cfg(feature = "sqlite")]
-            Self::File { path, lock, .. } => lock.as_ref().map(|_| &**path),
+            Place::File(path) => self.lock.as_ref().map(|_| &**path),
             #[cfg(feature = "postgres")]
-            Self::Server { .. } => None,
+            Place::Server(_) => None,
         }
     }
 
     /// Whether another process has locked the file.
     pub(super) fn is_of_other(&self) -> bool {
-        match self {
-            #[cfg(feature = "sqlite")]
-            Self::File { lock, reads, .. } => lock.is_none() && !reads,
-            #[cfg(feature = "postgres")]
-            Self::Server { .. } => false,
-        }
+        !self.is_shared() && !self.reads && self.own_file().is_none()
     }
 
     /// Whether several processes can run batches on the ledger.
     pub(super) fn is_shared(&self) -> bool {
-        match self {
+        match self.place {
             #[cfg(feature = "sqlite")]
-            Self::File { .. } => false,
+            Place::File(_) => false,
             #[cfg(feature = "postgres")]
-            Self::Server { .. } => true,
+            Place::Server(_) => true,
         }
     }
 
     /// Returns the path or the URL of the database, without the password, and advice for the case
     /// that the database cannot be opened.
     pub(super) fn name(&self) -> (String, &'static str) {
-        match self {
+        match &self.place {
             #[cfg(feature = "sqlite")]
-            Self::File { path, .. } => {
+            Place::File(path) => {
                 (path.display().to_string(), "move the file if it is not a ledger")
             }
             #[cfg(feature = "postgres")]
-            Self::Server { options, .. } => {
+            Place::Server(options) => {
                 let database = options.get_database().unwrap_or_else(|| options.get_username());
                 let server = format!("{}:{}", options.get_host(), options.get_port());
                 (format!("postgres://{server}/{database}"), "check the URL and the server")
@@ -110,9 +141,15 @@ pub(super) fn is_missing(error: &BoxError) -> bool {
     error.is_some_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 
-#[cfg(feature = "sqlite")]
 impl Ledger {
-    /// Opens the ledger in the SQLite file at `path`, or creates an empty one.
+    /// Opens a ledger to run batches on it, or creates an empty one. `place` is the path of a
+    /// SQLite file, or the URL of a PostgreSQL database.
+    ///
+    /// Jobs that a previous process was submitting become [`Unknown`](JobState::Unknown), because
+    /// the service may have accepted them. On a server, these are the jobs of workers whose leases
+    /// have expired.
+    ///
+    /// # A file
     ///
     /// - Only the user of the process can read the file (mode 0600).
     /// - Only one process can open the ledger to run batches. It locks the file `PATH.lock` while
@@ -127,101 +164,12 @@ impl Ledger {
     /// - The file must be on a local disk, because SQLite's write-ahead log does not work on
     ///   network filesystems.
     ///
-    /// Jobs that a previous process was submitting become [`Unknown`](JobState::Unknown), because
-    /// the service may have accepted them.
+    /// # A server
     ///
-    /// # Errors
+    /// The ledger is in the schema `imagekiln` of the database. Many processes on many machines can
+    /// share it. The server must be PostgreSQL 14 or later.
     ///
-    /// - [`Locked`](ErrorKind::Locked): another process has opened the ledger, and has not closed
-    ///   it within a second.
-    /// - [`Ledger`](ErrorKind::Ledger): the file cannot be read or written, is not a ledger, or was
-    ///   written by a later version; or the program was built with a version of SQLite before
-    ///   3.51.3, which can damage a file that two processes write. The file is not changed.
-    pub async fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
-        const ATTEMPTS: u32 = 20;
-        const PAUSE: Duration = Duration::from_millis(50);
-        // A process that manages the ledger while no batch runs holds the lock briefly.
-        for _ in 0..ATTEMPTS {
-            match Self::open_at_once(path.as_ref()).await {
-                Err(error) if error.kind() == ErrorKind::Locked => {
-                    tokio::time::sleep(PAUSE).await;
-                }
-                opened => return opened,
-            }
-        }
-        Self::open_at_once(path.as_ref()).await
-    }
-
-    async fn open_at_once(path: &Path) -> Result<Self, Error> {
-        Self::open_logging(path, Clocks::default(), Box::new(Directory::open)).await
-    }
-
-    /// Opens the ledger with these clocks, and with an acceptance log that `open` opens.
-    pub(crate) async fn open_logging(
-        path: &Path,
-        clocks: Clocks,
-        open: OpenLog,
-    ) -> Result<Self, Error> {
-        let (path, lock) = sqlite::lock(path)?;
-        let mut acceptances = path.clone().into_os_string();
-        acceptances.push(".acceptances");
-        let source = Source::File { path, lock: Some(lock), reads: false };
-        let ledger = Self::with(source, clocks).await?;
-        // The lock proves that the processes of all earlier workers ended.
-        ledger.end_all_workers().await?;
-        ledger.set_file("file IS NULL").await?;
-        ledger.open_acceptances(acceptances.into(), open).await?;
-        Ok(ledger)
-    }
-
-    /// Opens the ledger in the SQLite file at `path` to manage it, even while another process runs
-    /// a batch on it: to add, cancel, retry, resolve or forget jobs, and to set limits. The other
-    /// process notices the changes within a second.
-    ///
-    /// If no other process has opened the ledger, this is the same as [`open`](Self::open).
-    /// Otherwise, a batch cannot run on the returned ledger, and if a client has the ledger as its
-    /// journal, [`Client::resume`](imagekiln::Client::resume) of the other process returns the
-    /// submissions of this one, too.
-    ///
-    /// # Errors
-    ///
-    /// Kind [`Ledger`](ErrorKind::Ledger): the file cannot be read or written, is not a ledger, or
-    /// was written by a later version.
-    pub async fn open_to_manage(path: impl AsRef<Path>) -> Result<Self, Error> {
-        match Self::open_at_once(path.as_ref()).await {
-            Err(error) if error.kind() == ErrorKind::Locked => {
-                let path = path.as_ref().to_owned();
-                let source = Source::File { path, lock: None, reads: false };
-                Self::with(source, Clocks::default()).await
-            }
-            opened => opened,
-        }
-    }
-
-    /// Opens the ledger in the SQLite file at `path` read-only, even while another process runs a
-    /// batch on it.
-    ///
-    /// Methods that change the ledger fail with kind [`Ledger`](ErrorKind::Ledger). Jobs that a
-    /// process was submitting when it ended are still [`Submitting`](JobState::Submitting).
-    ///
-    /// # Errors
-    ///
-    /// - [`Missing`](ErrorKind::Missing): there is no ledger at the path.
-    /// - [`Ledger`](ErrorKind::Ledger): the file cannot be read, is not a ledger, or was written by
-    ///   another version.
-    pub async fn open_read_only(path: impl AsRef<Path>) -> Result<Self, Error> {
-        let path = path.as_ref().to_owned();
-        Self::with(Source::File { path, lock: None, reads: true }, Clocks::default()).await
-    }
-}
-
-#[cfg(feature = "postgres")]
-impl Ledger {
-    /// Opens the ledger in a PostgreSQL database, or creates an empty one in the schema
-    /// `imagekiln`. Many processes on many machines can share it. The server must be PostgreSQL 14
-    /// or later.
-    ///
-    /// `url` has the form `postgres://user:password@host:port/database`. Missing parts are read
+    /// The URL has the form `postgres://user:password@host:port/database`. Missing parts are read
     /// from the environment variables of PostgreSQL, such as `PGPASSWORD`. `?sslmode=verify-full`
     /// checks the certificate of the server and its name, against the certificates of this machine
     /// or those of `&sslrootcert=FILE`; `verify-ca` checks the name, too. Everyone who can read the
@@ -231,35 +179,102 @@ impl Ledger {
     /// statement within 90 seconds, the ledger considers the connection broken. It then reconnects
     /// and repeats the transaction for up to a minute.
     ///
-    /// Other workers can then claim the jobs of workers whose leases have expired. Jobs that such a
-    /// worker was submitting become [`Unknown`](JobState::Unknown), because the service may have
-    /// accepted them.
-    ///
     /// # Errors
     ///
-    /// Kind [`Ledger`](ErrorKind::Ledger): the URL is invalid, the server cannot be reached, or a
-    /// later version wrote the ledger.
-    pub async fn connect(url: &str) -> Result<Self, Error> {
-        let source = Source::Server { options: postgres::parse(url)?, reads: false };
-        let ledger = Self::with(source, Clocks::default()).await?;
-        ledger.take_over().await?;
+    /// - [`Locked`](ErrorKind::Locked): another process has opened the file, and has not closed it
+    ///   within a second.
+    /// - [`Ledger`](ErrorKind::Ledger): the file cannot be read or written, or is not a ledger; the
+    ///   URL is invalid, or the server cannot be reached; a later version wrote the ledger; or the
+    ///   program was built without the Cargo feature `sqlite` or `postgres` that the ledger needs,
+    ///   or with a version of SQLite before 3.51.3, which can damage a file that two processes
+    ///   write. The ledger is not changed.
+    pub async fn open(place: impl AsRef<Path>) -> Result<Self, Error> {
+        const ATTEMPTS: u32 = 20;
+        const PAUSE: Duration = Duration::from_millis(50);
+        let place = Place::of(place.as_ref())?;
+        // A process that manages the ledger while no batch runs holds the lock briefly.
+        for _ in 0..ATTEMPTS {
+            match Self::open_at_once(&place).await {
+                Err(error) if error.kind() == ErrorKind::Locked => {
+                    tokio::time::sleep(PAUSE).await;
+                }
+                opened => return opened,
+            }
+        }
+        Self::open_at_once(&place).await
+    }
+
+    async fn open_at_once(place: &Place) -> Result<Self, Error> {
+        match place {
+            #[cfg(feature = "sqlite")]
+            Place::File(path) => {
+                Self::open_logging(path, Clocks::default(), Box::new(Directory::open)).await
+            }
+            #[cfg(feature = "postgres")]
+            Place::Server(_) => {
+                let ledger =
+                    Self::with(Source::of(place.clone(), false), Clocks::default()).await?;
+                ledger.take_over().await?;
+                Ok(ledger)
+            }
+        }
+    }
+
+    /// Opens the ledger in a file with these clocks, and with an acceptance log that `open` opens.
+    #[cfg(feature = "sqlite")]
+    pub(crate) async fn open_logging(
+        path: &Path,
+        clocks: Clocks,
+        open: OpenLog,
+    ) -> Result<Self, Error> {
+        let (path, lock) = sqlite::lock(path)?;
+        let mut acceptances = path.clone().into_os_string();
+        acceptances.push(".acceptances");
+        let source = Source { place: Place::File(path), reads: false, lock: Some(lock) };
+        let ledger = Self::with(source, clocks).await?;
+        // The lock proves that the processes of all earlier workers ended.
+        ledger.end_all_workers().await?;
+        ledger.set_file("file IS NULL").await?;
+        ledger.open_acceptances(acceptances.into(), open).await?;
         Ok(ledger)
     }
 
-    /// Opens the ledger in a PostgreSQL database read-only. `url` has the same form as for
-    /// [`connect`](Self::connect).
+    /// Opens a ledger to manage it, even while another process runs a batch on its file: to add,
+    /// cancel, retry, resolve or forget jobs, and to set limits. The other process notices the
+    /// changes within a second. `place` is the same as for [`open`](Self::open).
     ///
-    /// Methods that change the ledger fail with kind [`Ledger`](ErrorKind::Ledger). Jobs of workers
-    /// whose leases have expired keep their states.
+    /// If no other process has opened the file, or if the ledger is on a server, this is the same
+    /// as `open`. Otherwise, a batch cannot run on the returned ledger, and if a client has the
+    /// ledger as its journal, [`Client::resume`](imagekiln::Client::resume) of the other process
+    /// returns the submissions of this one, too.
     ///
     /// # Errors
     ///
-    /// - [`Missing`](ErrorKind::Missing): there is no ledger in the database.
-    /// - [`Ledger`](ErrorKind::Ledger): the URL is invalid, the server cannot be reached, or
-    ///   another version wrote the ledger.
-    pub async fn connect_read_only(url: &str) -> Result<Self, Error> {
-        let source = Source::Server { options: postgres::parse(url)?, reads: true };
-        Self::with(source, Clocks::default()).await
+    /// Kind [`Ledger`](ErrorKind::Ledger), as for [`open`](Self::open).
+    pub async fn open_to_manage(place: impl AsRef<Path>) -> Result<Self, Error> {
+        let place = Place::of(place.as_ref())?;
+        match Self::open_at_once(&place).await {
+            Err(error) if error.kind() == ErrorKind::Locked => {
+                Self::with(Source::of(place, false), Clocks::default()).await
+            }
+            opened => opened,
+        }
+    }
+
+    /// Opens a ledger read-only, even while another process runs a batch on it. `place` is the same
+    /// as for [`open`](Self::open).
+    ///
+    /// Methods that change the ledger fail with kind [`Ledger`](ErrorKind::Ledger). Jobs that a
+    /// process was submitting when it ended are still [`Submitting`](JobState::Submitting).
+    ///
+    /// # Errors
+    ///
+    /// - [`Missing`](ErrorKind::Missing): there is no ledger at this place.
+    /// - [`Ledger`](ErrorKind::Ledger): the file cannot be read, or is not a ledger; the URL is
+    ///   invalid, or the server cannot be reached; or another version wrote the ledger.
+    pub async fn open_read_only(place: impl AsRef<Path>) -> Result<Self, Error> {
+        let place = Place::of(place.as_ref())?;
+        Self::with(Source::of(place, true), Clocks::default()).await
     }
 
     /// Adds an acceptance log to a ledger in PostgreSQL. The log keeps accepted tasks on this
@@ -274,6 +289,7 @@ impl Ledger {
     ///
     /// Kind [`Ledger`](ErrorKind::Ledger): the directory cannot be written, or the ledger has an
     /// acceptance log already.
+    #[cfg(feature = "postgres")]
     pub async fn with_acceptance_log(self, directory: impl AsRef<Path>) -> Result<Self, Error> {
         let directory = directory.as_ref().join(self.id().await?);
         self.open_acceptances(directory, Box::new(Directory::open)).await?;

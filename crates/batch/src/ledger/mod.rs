@@ -100,7 +100,6 @@ struct Inner {
 
 impl Ledger {
     async fn with(source: Source, clocks: Clocks) -> Result<Self, Error> {
-        source.check()?;
         let owner = i64::from_le_bytes(random()?) & i64::MAX;
         // On a blocking thread, like every access to a file.
         let known = clocks.clone();
@@ -149,7 +148,7 @@ impl Ledger {
             }
         }
         #[cfg(feature = "sqlite")]
-        if let Source::File { lock: Some(lock), .. } = &self.0.source {
+        if let Some(lock) = &self.0.source.lock {
             lock.unlock();
         }
     }

@@ -8,7 +8,7 @@ use super::{
     Ledger, LimitStatus,
     jobs::status::state_named,
     limits::{
-        active::{COUNTED, count_active},
+        active::count_active,
         outage::Outage,
         spending::{SPENDING, Spending, prices},
     },
@@ -61,7 +61,7 @@ impl Reports<'_> {
         rows.sort_by(|one, other| {
             (one.state, &one.operation).cmp(&(other.state, &other.operation))
         });
-        Ok(Report::new(rows))
+        Ok(Report { rows })
     }
 
     /// Returns what the submissions of the ledger cost, by day (UTC), group and operation. The sums
@@ -116,7 +116,7 @@ impl Reports<'_> {
         let (spending, active) = self
             .ledger
             .transaction(|database| {
-                let active = count_active(database, COUNTED)?;
+                let active = count_active(database)?;
                 let active = active.get(&Scope::Ledger).copied().unwrap_or_default();
                 let spending: Vec<Spending> = database.rows(SPENDING, ["".into()])?;
                 let prices = prices(database)?;
@@ -146,7 +146,7 @@ fn metrics(
 ) -> String {
     let mut text = Text::default();
     text.family("jobs", "gauge", "Jobs by state and operation.");
-    for row in report.rows() {
+    for row in &report.rows {
         let labels = [("state", row.state.as_str()), ("operation", &row.operation)];
         text.sample("jobs", labels, row.jobs);
     }
@@ -234,14 +234,16 @@ mod tests {
 
     #[test]
     fn metrics_in_the_text_format() {
-        let report = Report::new(vec![ReportRow {
-            state: JobState::Saved,
-            operation: "gen-2-pro".to_owned(),
-            jobs: 3,
-            credits: 9.0,
-            without_cost: 0,
-            estimated: 0.0,
-        }]);
+        let report = Report {
+            rows: vec![ReportRow {
+                state: JobState::Saved,
+                operation: "gen-2-pro".to_owned(),
+                jobs: 3,
+                credits: 9.0,
+                without_cost: 0,
+                estimated: 0.0,
+            }],
+        };
         let spending = Spending {
             operation: "gen-2-pro".to_owned(),
             credits: 9.0,
@@ -297,7 +299,7 @@ mod tests {
     fn the_alerts_of_the_book_name_metrics() {
         let page = imagekiln_testbed::page("docs/operations.md");
         let guide = imagekiln_testbed::page("src/guide/observe.md");
-        let text = metrics(&Report::new(Vec::new()), &[], (&[], &[]), 0);
+        let text = metrics(&Report { rows: Vec::new() }, &[], (&[], &[]), 0);
         let is_part = |letter: char| letter.is_ascii_lowercase() || letter == '_';
         let words = page.split(|letter| !is_part(letter));
         let names: Vec<_> = words.filter_map(|word| word.strip_prefix("imagekiln_")).collect();

@@ -358,7 +358,7 @@ mod tests {
         if !(POSTGRES.is_present)() && std::env::var_os(POSTGRES.variable).is_none() {
             return;
         }
-        let ledger = Ledger::connect(&cluster().create_database()).await.unwrap();
+        let ledger = Ledger::open(&cluster().create_database()).await.unwrap();
         let mut connection = Arc::clone(&ledger.0.shared.connection).lock_owned().await;
         match connection.database().unwrap() {
             Some(Database::Postgres(server, _)) => server.longest = Duration::from_millis(50),

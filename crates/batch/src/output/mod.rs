@@ -21,7 +21,7 @@ use self::folder::{Folder, Place};
 pub(crate) use self::{
     marker::{MarkedNumber, Marker},
     name::beside,
-    target::OutputTarget,
+    target::{OutputTarget, split_scheme},
 };
 use crate::{Error, ErrorKind};
 

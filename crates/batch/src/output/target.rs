@@ -85,7 +85,7 @@ impl OutputTarget {
 }
 
 /// Returns the scheme of a URL and what follows `://`.
-fn split_scheme(text: &str) -> Option<(&str, &str)> {
+pub(crate) fn split_scheme(text: &str) -> Option<(&str, &str)> {
     let (scheme, rest) = text.split_once("://")?;
     let is_scheme = scheme.bytes().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'+' | b'-'));
     (is_scheme && scheme.starts_with(|c: char| c.is_ascii_alphabetic())).then_some((scheme, rest))

@@ -22,7 +22,8 @@ use imagekiln_testbed::{
 use serde_json::json;
 
 use crate::support::{
-    Backend, Fixture, MARKER, PRICE, assert_equal, closed, job, jobs, open, sqlite, state,
+    Backend, Fixture, MARKER, PRICE, all, assert_equal, closed, job, jobs, named, open, sqlite,
+    state,
 };
 
 pub fn tests() -> Vec<Trial> {
@@ -82,11 +83,11 @@ async fn an_ordinary_run_leaves_no_open_record() {
     let ledger = fixture.reopen(ledger).await;
     assert_eq!(open(), 0);
     // The ledger has the submissions of jobs that left it.
-    ledger.jobs().forget("lost").await.unwrap();
+    ledger.jobs().forget(&named("lost")).await.unwrap();
     assert_eq!(ledger.jobs().archive(Duration::ZERO).await.unwrap(), 4);
     let ledger = fixture.reopen(ledger).await;
     let report = fixture.batch(&ledger).run().await.unwrap();
-    assert_eq!((report.rows().len(), fixture.accepted()), (0, 5));
+    assert_eq!((report.rows.len(), fixture.accepted()), (0, 5));
 }
 
 /// A process was killed after it had written the intent to the log, and before it had written it
@@ -177,7 +178,7 @@ async fn paid_jobs_that_are_added_after_the_output_was_adopted_continue() {
     assert!(error.to_string().starts_with("`2` is the key of a submission"), "{error}");
     ledger.jobs().add(jobs(4)).await.unwrap();
     let states = async || {
-        let jobs = ledger.jobs().all().await.unwrap();
+        let jobs = all(&ledger).await;
         jobs.into_iter().map(|job| job.state).collect::<Vec<_>>()
     };
     use JobState::{Queued, Saved, Submitted};
@@ -376,7 +377,7 @@ async fn a_restored_server_pays_for_nothing_twice() {
         let ledger = machine(name).await;
         let report = fixture.batch(&ledger).budget(jobs * PRICE).run().await.unwrap();
         assert_equal(report.count(JobState::Saved) as f64, jobs);
-        let jobs = ledger.jobs().all().await.unwrap();
+        let jobs = all(&ledger).await;
         jobs.into_iter().filter_map(|job| job.location).collect::<HashSet<_>>()
     };
     machine("one").await.jobs().add(jobs(7)).await.unwrap();

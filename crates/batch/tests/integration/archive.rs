@@ -8,7 +8,7 @@ use sqlx_core::{connection::Connection as _, executor::Executor as _};
 use sqlx_postgres::PgConnection;
 use tokio::time;
 
-use crate::support::{Backend, Fixture, assert_equal, both, job, state};
+use crate::support::{Backend, Fixture, all, assert_equal, both, job, state};
 
 pub fn tests() -> Vec<Trial> {
     let tests = [
@@ -31,19 +31,19 @@ async fn a_job_that_left_the_ledger_is_not_paid_again(backend: Backend) {
     ledger.jobs().add([job("later", "a wolf")]).await.unwrap();
     assert_eq!(ledger.jobs().archive(Duration::from_secs(3600)).await.unwrap(), 0);
     assert_eq!(ledger.jobs().archive(Duration::ZERO).await.unwrap(), 2);
-    let left: Vec<_> = ledger.jobs().all().await.unwrap().into_iter().map(|job| job.name).collect();
+    let left: Vec<_> = all(&ledger).await.into_iter().map(|job| job.name).collect();
     assert_eq!(left, ["later"]);
-    ledger.jobs().cancel(&Filter::all()).await.unwrap();
+    ledger.jobs().cancel(&Filter::default()).await.unwrap();
     // The next process adds the same jobs.
     let ledger = fixture.reopen(ledger).await;
     let report = fixture.batch(&ledger).jobs(jobs.clone()).run().await.unwrap();
-    assert_eq!(report.rows().len(), 1, "{report}");
+    assert_eq!(report.rows.len(), 1, "{report}");
     assert_eq!(fixture.accepted(), 2);
     let error = ledger.jobs().add([job("good", "another fox")]).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Job);
     let spending = ledger.reports().spending().await.unwrap();
     assert_equal(spending.iter().map(|row| row.credits).sum(), fixture.charged());
-    assert_eq!(ledger.jobs().all().await.unwrap()[0].number, 3);
+    assert_eq!(all(&ledger).await[0].number, 3);
 }
 
 /// Another process has changed the job, and has not committed that yet.
@@ -68,7 +68,7 @@ async fn jobs_leave_the_ledger_while_a_batch_runs(backend: Backend) {
     let ledger = fixture.ledger().await;
     let run = async |jobs: [Job; 1], age: Duration| {
         fixture.batch(&ledger).jobs(jobs).archive_after(age).run().await.unwrap();
-        ledger.jobs().all().await.unwrap().into_iter().map(|job| job.name).collect::<Vec<_>>()
+        all(&ledger).await.into_iter().map(|job| job.name).collect::<Vec<_>>()
     };
     assert_eq!(run([job("one", "a fox")], Duration::from_secs(3600)).await, ["one"]);
     let left = run([job("two", "a wolf")], Duration::ZERO).await;

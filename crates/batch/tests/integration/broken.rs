@@ -9,7 +9,7 @@ use imagekiln_testbed::Trial;
 use tempfile::TempDir;
 use tokio::time;
 
-use crate::support::sqlite;
+use crate::support::{all, sqlite};
 
 pub fn tests() -> Vec<Trial> {
     vec![
@@ -64,7 +64,7 @@ impl Fixture {
 
 /// The ids of the tasks that a ledger contains.
 async fn recorded(ledger: &Ledger) -> HashSet<String> {
-    ledger.jobs().all().await.unwrap().into_iter().filter_map(|job| job.task_id).collect()
+    all(ledger).await.into_iter().filter_map(|job| job.task_id).collect()
 }
 
 fn batch(simulator: &Simulator, directory: &TempDir, ledger: &Ledger) -> Batch {

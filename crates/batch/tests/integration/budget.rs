@@ -10,11 +10,13 @@ use imagekiln::{
     journal::{Intent, Journal as _, Step},
     types::{Gen2Flex, Gen2Pro},
 };
-use imagekiln_batch::{ErrorKind, Filter, Job, JobState, Ledger, Price, Resolution, Scope};
+use imagekiln_batch::{ErrorKind, Job, JobState, Ledger, Price, Resolution, Scope};
 use imagekiln_testbed::Trial;
 use serde_json::{Value, from_value, json};
 
-use crate::support::{Backend, Fixture, PRICE, assert_equal, both, chain, job, jobs, state};
+use crate::support::{
+    Backend, Fixture, PRICE, all, assert_equal, both, chain, job, jobs, named, state,
+};
 
 pub fn tests() -> Vec<Trial> {
     let tests = [
@@ -38,7 +40,7 @@ fn fox() -> Request {
 }
 
 async fn unknown_job(ledger: &Ledger) -> String {
-    let jobs = ledger.jobs().all().await.unwrap();
+    let jobs = all(ledger).await;
     jobs.into_iter().find(|job| job.state == JobState::Unknown).unwrap().name
 }
 
@@ -49,7 +51,7 @@ async fn submissions_stop_before_the_budget_is_exceeded(backend: Backend) {
     let report = batch.run().await.unwrap();
     assert_eq!((report.count(JobState::Saved), report.count(JobState::Queued)), (4, 6));
     assert_equal(report.credits(), fixture.charged());
-    for job in ledger.jobs().all().await.unwrap() {
+    for job in all(&ledger).await {
         let reason = job.reason.unwrap_or_default();
         let is_held = reason.starts_with("the budget of the ledger is used up");
         assert_eq!(is_held, job.state == JobState::Queued, "{} {reason}", job.name);
@@ -215,12 +217,12 @@ async fn a_retry_is_bounded_by_the_number_of_submissions(backend: Backend) {
     batch.run().await.unwrap();
     drop(batch);
     assert_eq!((count(&ledger).await, seen.load(Ordering::Relaxed)), (1, 1));
-    let fox = Filter::all().name("fox");
-    assert_eq!(ledger.jobs().retry_all(&fox, 2).await.unwrap(), 1);
+    let fox = named("fox");
+    assert_eq!(ledger.jobs().retry(&fox, Some(2)).await.unwrap(), 1);
     let ledger = fixture.reopen(ledger).await;
     fixture.batch(&ledger).run().await.unwrap();
     assert_eq!(count(&ledger).await, 2);
-    assert_eq!(ledger.jobs().retry_all(&fox, 2).await.unwrap(), 0);
+    assert_eq!(ledger.jobs().retry(&fox, Some(2)).await.unwrap(), 0);
     assert_eq!(state(&ledger, "fox").await, JobState::Failed);
     assert_eq!(fixture.accepted(), 2);
 }

@@ -20,7 +20,7 @@ use tokio::{
 };
 
 use crate::{
-    support::{Fixture, PRICE, assert_equal, job, jobs, state},
+    support::{Fixture, PRICE, all, assert_equal, job, jobs, named, state},
     webhooks::delivery,
 };
 
@@ -47,7 +47,7 @@ const COMMITTED: &[u8] = b"COMMIT\0";
 async fn broken() -> (Fixture, Ledger) {
     let url = cluster().create_database();
     // The first connection creates the tables.
-    drop(Ledger::connect(&url).await.unwrap());
+    drop(Ledger::open(&url).await.unwrap());
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let options: PgConnectOptions = url.parse().unwrap();
     let server = options.get_socket().unwrap().join(".s.PGSQL.5432");
@@ -108,7 +108,7 @@ async fn a_batch_survives() {
     let report = fixture.batch(&ledger).jobs(jobs(4)).run().await.unwrap();
     assert_eq!((report.count(JobState::Saved), fixture.accepted()), (4, 4));
     assert_equal(report.credits(), 4.0 * PRICE);
-    let numbers: Vec<_> = ledger.jobs().all().await.unwrap().iter().map(|job| job.number).collect();
+    let numbers: Vec<_> = all(&ledger).await.iter().map(|job| job.number).collect();
     assert_eq!(numbers, [1, 2, 3, 4]);
 }
 
@@ -122,13 +122,14 @@ async fn what_a_person_decides_is_recorded_once() {
     fixture.batch(&ledger).jobs(jobs).run().await.unwrap();
     let paid = ledger.jobs().resolve("paid", Resolution::Paid).await.unwrap();
     let not_paid = ledger.jobs().resolve("not paid", Resolution::NotPaid).await.unwrap();
-    let retried = ledger.jobs().retry("failed").await.unwrap();
-    let states = [paid, not_paid, retried].map(|job| job.state);
-    assert_eq!(states, [JobState::Failed, JobState::Queued, JobState::Queued]);
+    let states = [paid, not_paid].map(|job| job.state);
+    assert_eq!(states, [JobState::Failed, JobState::Queued]);
+    assert_eq!(ledger.jobs().retry(&named("failed"), None).await.unwrap(), 1);
+    assert_eq!(state(&ledger, "failed").await, JobState::Queued);
     for name in ["paid", "not paid", "failed"] {
-        ledger.jobs().forget(name).await.unwrap();
+        assert_eq!(ledger.jobs().forget(&named(name)).await.unwrap(), 1);
     }
-    assert!(ledger.jobs().all().await.unwrap().is_empty());
+    assert!(all(&ledger).await.is_empty());
 }
 
 async fn a_webhook_finds_its_task_once() {

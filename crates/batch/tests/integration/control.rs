@@ -20,7 +20,7 @@ use imagekiln_testbed::Trial;
 use serde_json::json;
 use tokio::time;
 
-use crate::support::{Backend, Fixture, PRICE, assert_equal, both, job, jobs, state};
+use crate::support::{Backend, Fixture, PRICE, all, assert_equal, both, job, jobs, named, state};
 
 pub fn tests() -> Vec<Trial> {
     let tests = [
@@ -119,8 +119,8 @@ async fn the_budget_of_each_group_holds_for_its_jobs(backend: Backend) {
     let mut batch = fixture.batch(&ledger).jobs(two_groups().into_iter().chain(others));
     let report = batch.run().await.unwrap();
     assert_eq!((report.count(JobState::Saved), report.count(JobState::Queued)), (6, 4));
-    let queued = Filter::all().state(JobState::Queued).group("anna");
-    let queued = ledger.jobs().list(&queued, 0, 10).await.unwrap();
+    let queued = Filter { group: Some("anna".to_owned()), ..Filter::states([JobState::Queued]) };
+    let queued = ledger.jobs().page(&queued, 0, 10).await.unwrap();
     assert_eq!(queued.len(), 3);
     let reason = "the budget of the group `anna` is used up: 6.00 of 6.00 credits are spent or \
                   reserved, and the submission may cost 3.00";
@@ -279,7 +279,7 @@ async fn jobs_with_a_higher_priority_are_submitted_first(backend: Backend) {
     let ledger = fixture.ledger().await;
     let jobs = (0..6).map(|number| job(&number.to_string(), "a fox").priority(number % 3));
     ledger.jobs().add(jobs).await.unwrap();
-    assert_eq!(ledger.jobs().set_priority(&Filter::all().name("3"), 9).await.unwrap(), 1);
+    assert_eq!(ledger.jobs().set_priority(&named("3"), 9).await.unwrap(), 1);
     let order = Arc::new(Mutex::new(Vec::new()));
     let submitted = Arc::clone(&order);
     let mut batch = fixture.batch(&ledger).max_active(1).on_change(move |job| {
@@ -302,7 +302,7 @@ async fn a_job_that_is_not_submitted_can_be_cancelled(backend: Backend) {
         }
         // What is at the target of a cancelled job does not matter.
         fs::write(fixture.output().join("ben-1.jpg"), "mine").unwrap();
-        manager.jobs().cancel(&Filter::all()).await.unwrap()
+        manager.jobs().cancel(&Filter::default()).await.unwrap()
     };
     // The worker has claimed all of them.
     let (report, cancelled) = tokio::join!(batch.run(), cancel);
@@ -313,7 +313,7 @@ async fn a_job_that_is_not_submitted_can_be_cancelled(backend: Backend) {
     assert!(cancelled >= 1);
     let workers = "SELECT COUNT(*) FROM imagekiln.workers";
     assert_eq!(fixture.count(workers).await, 1, "the worker took it for a lost lease");
-    assert_eq!(manager.jobs().retry("ben-2").await.unwrap().state, JobState::Queued);
+    assert_eq!(manager.jobs().retry(&named("ben-2"), None).await.unwrap(), 1);
     assert_eq!(batch.run().await.unwrap().count(JobState::Cancelled), cancelled - 1);
 }
 
@@ -331,7 +331,7 @@ async fn the_spending_agrees_with_the_account(backend: Backend) {
     let counted: f64 = spending.iter().map(|row| row.credits + row.estimated).sum();
     assert_equal(counted, fixture.charged());
     let report = ledger.reports().jobs().await.unwrap();
-    assert_equal(report.rows().iter().map(|row| row.credits + row.estimated).sum(), counted);
+    assert_equal(report.rows.iter().map(|row| row.credits + row.estimated).sum(), counted);
     let metrics = ledger.reports().metrics().await.unwrap();
     for sample in ["credits_total{operation=\"gen-2-pro\"} 21", "jobs{state=\"unknown\""] {
         assert!(metrics.contains(&format!("\nimagekiln_batch_{sample}")), "{sample}: {metrics}");
@@ -391,9 +391,9 @@ async fn a_job_keeps_the_values_of_the_program(backend: Backend) {
     ledger.jobs().add([fox.clone(), job("wolf", "a wolf")]).await.unwrap();
     // The same job is not added twice.
     ledger.jobs().add([fox]).await.unwrap();
-    let of_anna = Filter::all().group("anna");
+    let of_anna = Filter { group: Some("anna".to_owned()), ..Filter::default() };
     let (status, request) =
-        ledger.jobs().list_with_requests(&of_anna, 0, 10).await.unwrap().remove(0);
+        ledger.jobs().page_with_requests(&of_anna, 0, 10).await.unwrap().remove(0);
     assert_eq!((status.metadata, status.priority), (Some(metadata), -2));
     assert_eq!(request, ledger.jobs().request("fox").await.unwrap().unwrap());
     for wrong in [
@@ -405,5 +405,5 @@ async fn a_job_keeps_the_values_of_the_program(backend: Backend) {
         let error = ledger.jobs().add([wrong]).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Job, "{error}");
     }
-    assert_eq!(ledger.jobs().all().await.unwrap().len(), 2);
+    assert_eq!(all(&ledger).await.len(), 2);
 }

@@ -5,7 +5,7 @@ use std::{fs, path::Path, time::Duration};
 use imagekiln_batch::{ErrorKind, JobState, Ledger, Resolution};
 use imagekiln_testbed::Trial;
 
-use crate::support::{Backend, Fixture, PRICE, assert_equal, both, chain, job, jobs, state};
+use crate::support::{Backend, Fixture, PRICE, assert_equal, both, chain, job, jobs, named, state};
 
 pub fn tests() -> Vec<Trial> {
     let tests = [
@@ -73,7 +73,8 @@ async fn a_damaged_picture_is_downloaded_again(backend: Backend) {
     fixture.simulator.faults().add("damaged:8x").unwrap();
     let (ledger, kept) = damaged_by_rule(&fixture).await;
 
-    let status = ledger.jobs().retry("fox").await.unwrap();
+    assert_eq!(ledger.jobs().retry(&named("fox"), None).await.unwrap(), 1);
+    let status = ledger.jobs().get("fox").await.unwrap().unwrap();
     assert_eq!((status.state, status.location), (JobState::Submitted, None));
     let report = fixture.batch(&ledger).run().await.unwrap();
 
@@ -97,12 +98,12 @@ async fn a_damaged_picture_that_expired_can_be_paid_for_again(backend: Backend) 
     fixture.simulator.clock().advance(Duration::from_secs(601));
     fixture.simulator.faults().add("early-expiry").unwrap();
 
-    ledger.jobs().retry("fox").await.unwrap();
+    ledger.jobs().retry(&named("fox"), None).await.unwrap();
     fixture.batch(&ledger).run().await.unwrap();
     assert_eq!(state(&ledger, "fox").await, JobState::Expired);
 
     fixture.simulator.faults().clear();
-    ledger.jobs().retry("fox").await.unwrap();
+    ledger.jobs().retry(&named("fox"), None).await.unwrap();
     let report = fixture.batch(&ledger).run().await.unwrap();
     assert_eq!((report.count(JobState::Saved), fixture.accepted()), (1, 2));
 }
@@ -144,7 +145,7 @@ async fn a_damaged_picture_is_given_up(backend: Backend) {
 
     ledger.jobs().add([job("wolf", DAMAGED)]).await.unwrap();
     fixture.batch(&ledger).run().await.unwrap();
-    ledger.jobs().forget("wolf").await.unwrap();
+    ledger.jobs().forget(&named("wolf")).await.unwrap();
     assert_eq!(ledger.jobs().get("wolf").await.unwrap(), None);
     assert!(Path::new(&kept).exists());
     // Neither counts as active, and the client does not resume them.

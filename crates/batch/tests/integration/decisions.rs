@@ -7,7 +7,7 @@ use imagekiln_batch::{ErrorKind, Filter, Job, JobState, JobStatus, Ledger, Resol
 use imagekiln_testbed::Trial;
 
 use crate::{
-    support::{Backend, Fixture, both, job, jobs, state},
+    support::{Backend, Fixture, all, both, job, jobs, state},
     webhooks::{delivery, with_lost_job},
 };
 
@@ -35,8 +35,8 @@ fn names(jobs: &[JobStatus]) -> Vec<&str> {
     jobs.iter().map(|job| job.name.as_str()).collect()
 }
 
-fn at(milliseconds: u64) -> SystemTime {
-    UNIX_EPOCH + Duration::from_millis(milliseconds)
+fn at(milliseconds: u64) -> Option<SystemTime> {
+    Some(UNIX_EPOCH + Duration::from_millis(milliseconds))
 }
 
 async fn unknown_jobs_are_resolved_by_filter(backend: Backend) {
@@ -51,36 +51,41 @@ async fn unknown_jobs_are_resolved_by_filter(backend: Backend) {
         let set = "UPDATE imagekiln.submissions SET sent_at";
         fixture.execute(&format!("{set} = {} WHERE id = {of_job}", 1000 * number)).await;
     }
-    let all = Filter::all;
+    let text = |text: &str| Some(text.to_owned());
+    let (group, flex, pro) = (text("anna"), text("gen-2-flex"), text("gen-2-pro"));
     for (filter, expected) in [
-        (all(), &["first", "anna", "flex", "last"][..]),
-        (all().group("anna"), &["anna"]),
-        (all().operation("gen-2-flex"), &["flex"]),
-        (all().sent_after(at(1000)).sent_before(at(3000)), &["anna", "flex"]),
-        (all().sent_before(at(1)).operation("gen-2-pro"), &["first"]),
-        (all().named(["last", "queued", "nobody"]), &["last"]),
-        (all().named([""; 0]), &[]),
-        (all().state(JobState::Queued), &[]),
+        (Filter::default(), &["first", "anna", "flex", "last"][..]),
+        (Filter { group, ..Filter::default() }, &["anna"]),
+        (Filter { operation: flex, ..Filter::default() }, &["flex"]),
+        (
+            Filter { sent_after: at(1000), sent_before: at(3000), ..Filter::default() },
+            &["anna", "flex"],
+        ),
+        (Filter { sent_before: at(1), operation: pro, ..Filter::default() }, &["first"]),
+        (Filter::named(["last", "queued", "nobody"]), &["last"]),
+        (Filter::named([""; 0]), &[]),
+        (Filter::states([JobState::Queued]), &[]),
     ] {
         let preview = ledger.jobs().would_resolve(&filter, Resolution::Paid).await.unwrap();
         assert_eq!(names(&preview.resolved), expected, "{filter:?}");
     }
-    let done =
-        ledger.jobs().resolve_all(&all().sent_before(at(2000)), Resolution::Paid).await.unwrap();
+    let early = Filter { sent_before: at(2000), ..Filter::default() };
+    let done = ledger.jobs().resolve_all(&early, Resolution::Paid).await.unwrap();
     assert_eq!(names(&done.resolved), ["first", "anna"]);
     assert_eq!((done.held, done.changed), (vec![], vec![]));
-    let states = ledger.jobs().all().await.unwrap().into_iter().map(|job| job.state);
+    let states = all(&ledger).await.into_iter().map(|job| job.state);
     let (failed, unknown) = (JobState::Failed, JobState::Unknown);
     let expected = [failed, failed, unknown, unknown, JobState::Queued];
     assert_eq!(states.collect::<Vec<_>>(), expected);
-    let error = ledger.jobs().resolve_all(&all(), Resolution::Damaged).await.unwrap_err();
+    let error =
+        ledger.jobs().resolve_all(&Filter::default(), Resolution::Damaged).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::State);
 }
 
 async fn a_job_that_is_not_paid_is_submitted_once_more(backend: Backend) {
     let fixture = Fixture::new(backend).await;
     let ledger = with_unknown(&fixture, jobs(3)).await;
-    let two = Filter::all().named(["0", "1"]);
+    let two = Filter::named(["0", "1"]);
     for expected in [2, 0] {
         let done = ledger.jobs().resolve_all(&two, Resolution::NotPaid).await.unwrap();
         assert_eq!((done.resolved.len(), done.changed.len()), (expected, 0));
@@ -90,7 +95,7 @@ async fn a_job_that_is_not_paid_is_submitted_once_more(backend: Backend) {
     assert_eq!(fixture.accepted(), 5);
     // Jobs are found by the ids of their tasks, too.
     let task = ledger.jobs().get("1").await.unwrap().unwrap().task_id.unwrap();
-    let found = ledger.jobs().list(&Filter::all().named([task]), 0, 10).await.unwrap();
+    let found = ledger.jobs().page(&Filter::named([task]), 0, 10).await.unwrap();
     assert_eq!(names(&found), ["1"]);
 }
 
@@ -100,13 +105,13 @@ async fn a_submission_that_may_still_be_sent_is_left_out(backend: Backend) {
     let of_job = "(SELECT submission FROM imagekiln.jobs WHERE name = '0')";
     let hold = "UPDATE imagekiln.submissions SET hold_until = 9000000000000";
     fixture.execute(&format!("{hold} WHERE id = {of_job}")).await;
-    let all = Filter::all();
-    let preview = ledger.jobs().would_resolve(&all, Resolution::NotPaid).await.unwrap();
+    let every = Filter::default();
+    let preview = ledger.jobs().would_resolve(&every, Resolution::NotPaid).await.unwrap();
     assert_eq!((names(&preview.resolved), names(&preview.held)), (vec!["1"], vec!["0"]));
-    assert_eq!(ledger.jobs().resolve_all(&all, Resolution::NotPaid).await.unwrap(), preview);
+    assert_eq!(ledger.jobs().resolve_all(&every, Resolution::NotPaid).await.unwrap(), preview);
     assert_eq!(state(&ledger, "0").await, JobState::Unknown);
     // Nothing is sent after this decision.
-    let paid = ledger.jobs().resolve_all(&all, Resolution::Paid).await.unwrap();
+    let paid = ledger.jobs().resolve_all(&every, Resolution::Paid).await.unwrap();
     assert_eq!(names(&paid.resolved), ["0"]);
 }
 
@@ -116,10 +121,10 @@ async fn a_webhook_counts_more_than_a_decision(backend: Backend) {
         let ledger = fixture.ledger().await;
         let mut batch = with_lost_job(&fixture, &ledger).await;
         let (token, event) = delivery(&fixture);
-        let (all, callbacks) = (Filter::all(), batch.callbacks());
+        let (every, callbacks) = (Filter::default(), batch.callbacks());
         let manager = fixture.another(&ledger).await;
         let (resolved, received) = tokio::join!(
-            manager.jobs().resolve_all(&all, resolution),
+            manager.jobs().resolve_all(&every, resolution),
             callbacks.receive(&token, &event)
         );
         let resolved = resolved.unwrap();
@@ -136,7 +141,7 @@ async fn the_time_of_a_submission_is_known(backend: Backend) {
     let ledger = with_unknown(&fixture, jobs(1)).await;
     ledger.jobs().add([job("queued", "a fox")]).await.unwrap();
     fixture.execute("UPDATE imagekiln.submissions SET sent_at = 1738310709000").await;
-    let listed = ledger.jobs().list_with_requests(&Filter::all(), 0, 10).await.unwrap();
+    let listed = ledger.jobs().page_with_requests(&Filter::default(), 0, 10).await.unwrap();
     let [(lost, request), (queued, _)] = listed.try_into().unwrap();
     assert_eq!(request.text("prompt"), Some("fox 0"));
     let json = serde_json::to_value(&lost).unwrap();

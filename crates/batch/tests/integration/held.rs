@@ -29,9 +29,9 @@ async fn every_queued_job_that_a_limit_holds_back_has_its_reason(backend: Backen
     ledger.jobs().add((0..8).map(grouped)).await.unwrap();
     let has_reason = async |reason: &str, count: usize| {
         let is_held = |job: &JobStatus| job.reason.as_deref().is_some_and(|it| it.contains(reason));
-        let all = Filter::all();
-        let listed = ledger.jobs().list(&all, 0, usize::MAX).await.unwrap();
-        let requested = ledger.jobs().list_with_requests(&all, 0, usize::MAX).await.unwrap();
+        let all = Filter::default();
+        let listed = ledger.jobs().list(&all).await.unwrap();
+        let requested = ledger.jobs().page_with_requests(&all, 0, usize::MAX).await.unwrap();
         let requested: Vec<_> = requested.into_iter().map(|(job, _)| job).collect();
         for jobs in [&listed, &requested] {
             let held = jobs.iter().filter(|job| is_held(job)).count();

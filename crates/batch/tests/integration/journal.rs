@@ -136,7 +136,7 @@ async fn a_paid_job_without_a_task_fails(backend: Backend) {
     assert!(status.reason.unwrap().contains("response was lost"));
     let report = fixture.batch(&ledger).run().await.unwrap();
     assert_eq!((report.count(JobState::Failed), fixture.accepted()), (1, 1));
-    assert_eq!(report.rows()[0].without_cost, 1);
+    assert_eq!(report.rows[0].without_cost, 1);
 }
 
 async fn a_task_that_a_person_found_is_handed_in(backend: Backend) {

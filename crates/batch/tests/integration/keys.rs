@@ -11,7 +11,7 @@ use imagekiln_batch::{ErrorKind as BatchError, JobState, Ledger, Scope};
 use imagekiln_testbed::Trial;
 use tokio::time;
 
-use crate::support::{Backend, Fixture, both, chain, job, reason, state};
+use crate::support::{Backend, Fixture, both, chain, job, named, reason, state};
 
 pub fn tests() -> Vec<Trial> {
     let tests = [
@@ -121,7 +121,7 @@ async fn a_job_is_the_picture_of_its_name(backend: Backend) {
     assert_eq!(fixture.accepted(), 1);
     // A name that a person removes is free.
     fixture.batch(&ledger).jobs([job("back", "a red fox")]).run().await.unwrap();
-    ledger.jobs().forget("back").await.unwrap();
+    ledger.jobs().forget(&named("back")).await.unwrap();
     let _ = task(client.submit_once("back", fox()).await.unwrap());
     assert_eq!(fixture.accepted(), 3);
 }
@@ -175,7 +175,7 @@ async fn a_retried_job_is_the_next_attempt(backend: Backend) {
     let second = Key::new("cover").attempt(2);
     client.submit_once(second.clone(), request.clone()).await.unwrap_err();
     assert_eq!(fixture.accepted(), 1);
-    ledger.jobs().retry("cover").await.unwrap();
+    ledger.jobs().retry(&named("cover"), None).await.unwrap();
     fixture.batch(&ledger).run().await.unwrap();
     let error = client.submit_once(second, request).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::TaskFailed, "{error}");

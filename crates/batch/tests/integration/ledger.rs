@@ -7,7 +7,7 @@ use std::{
 };
 
 use imagekiln::{Client, journal::Directory, types::Gen2Pro};
-use imagekiln_batch::{Batch, Error, ErrorKind, Job, JobState, Ledger, Scope};
+use imagekiln_batch::{Batch, Error, ErrorKind, Filter, Job, JobState, Ledger, Scope};
 use imagekiln_testbed::{
     Runtime, Trial, name_of,
     postgres::{POSTGRES, cluster},
@@ -21,7 +21,7 @@ use sqlx_core::{
 use sqlx_postgres::PgConnectOptions;
 use tokio::task::JoinSet;
 
-use crate::support::{Backend, Fixture, both, chain, job, jobs, sqlite};
+use crate::support::{Backend, Fixture, all, both, chain, job, jobs, sqlite};
 
 pub fn tests() -> Vec<Trial> {
     let files = [
@@ -32,6 +32,7 @@ pub fn tests() -> Vec<Trial> {
         #[cfg(unix)]
         sqlite(only_the_user_can_read_the_files),
         sqlite(a_file_that_is_not_a_ledger_is_not_changed),
+        sqlite(a_url_of_another_database_is_not_a_file),
         sqlite(secrets_are_not_in_the_ledger),
     ];
     let jobs = [
@@ -86,8 +87,12 @@ async fn a_closed_ledger_can_be_opened_while_a_clone_exists() {
     // What has begun to wait for its transaction fails, or ends before.
     let (added, ()) = tokio::join!(clone.jobs().add(jobs(1)), ledger.close());
     let opened = Ledger::open(directory.path().join("ledger.db")).await.unwrap();
-    assert_eq!(opened.jobs().all().await.unwrap().len(), usize::from(added.is_ok()));
-    assert_kind(clone.jobs().all().await, ErrorKind::Ledger, "the ledger is closed");
+    assert_eq!(all(&opened).await.len(), usize::from(added.is_ok()));
+    assert_kind(
+        clone.jobs().list(&Filter::default()).await,
+        ErrorKind::Ledger,
+        "the ledger is closed",
+    );
 }
 
 async fn a_batch_does_not_replace_the_journal_of_its_client() {
@@ -144,12 +149,20 @@ async fn a_ledger_of_a_later_version_is_refused(backend: Backend) {
     drop(fixture.ledger().await);
     fixture.execute("INSERT INTO imagekiln.schema_version (version) VALUES (9999)").await;
     let name = fixture.ledger_name();
-    let opened = match backend {
-        Backend::Sqlite => [Ledger::open(&name).await, Ledger::open_read_only(&name).await],
-        Backend::Postgres => [Ledger::connect(&name).await, Ledger::connect_read_only(&name).await],
-    };
-    for refused in opened {
+    for refused in [Ledger::open(&name).await, Ledger::open_read_only(&name).await] {
         assert_kind(refused, ErrorKind::Ledger, "a later version of this program wrote it");
+    }
+}
+
+async fn a_url_of_another_database_is_not_a_file() {
+    for url in ["mysql://ann:SECRET@host/foxes", "s3://ann:SECRET@foxes/ledger.db"] {
+        for opened in [Ledger::open(url).await, Ledger::open_to_manage(url).await] {
+            let error = opened.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Ledger);
+            assert!(error.to_string().contains("is not a postgres:// URL"), "{error}");
+            assert!(!format!("{error:#?}").contains("SECRET"), "{error:#?}");
+        }
+        assert_kind(Ledger::open_read_only(url).await, ErrorKind::Ledger, "use one, or a path");
     }
 }
 
@@ -159,7 +172,7 @@ async fn several_processes_create_a_ledger_at_the_same_moment() {
         let mut processes = JoinSet::new();
         for _ in 0..8 {
             let url = url.clone();
-            processes.spawn(async move { Ledger::connect(&url).await });
+            processes.spawn(async move { Ledger::open(&url).await });
         }
         for ledger in processes.join_all().await {
             ledger.unwrap();
@@ -171,9 +184,9 @@ async fn adding_the_same_jobs_again_changes_nothing(backend: Backend) {
     let ledger = Fixture::new(backend).await.ledger().await;
     let jobs = || [job("one", "a red fox"), job("two", "a grey fox")];
     ledger.jobs().add(jobs()).await.unwrap();
-    let before = ledger.jobs().all().await.unwrap();
+    let before = all(&ledger).await;
     ledger.jobs().add(jobs()).await.unwrap();
-    assert_eq!(ledger.jobs().all().await.unwrap(), before);
+    assert_eq!(all(&ledger).await, before);
     assert_eq!(before.len(), 2);
     assert!(before.iter().all(|job| job.state == JobState::Queued && job.operation == "gen-2-pro"));
 }
@@ -195,7 +208,7 @@ async fn all_jobs_are_added_or_none(backend: Backend) {
         let added = ledger.jobs().add([job("two", "a fox"), conflict]).await;
         assert_kind(added, ErrorKind::Job, part);
     }
-    assert_eq!(ledger.jobs().all().await.unwrap().len(), 1);
+    assert_eq!(all(&ledger).await.len(), 1);
 }
 
 async fn many_jobs_are_added_in_their_order(backend: Backend) {
@@ -217,7 +230,7 @@ async fn many_jobs_are_added_in_their_order(backend: Backend) {
         tokio::join!(ledger.jobs().add(many()), ledger.jobs().add(many().take(900)));
     first.unwrap();
     second.unwrap();
-    let added = ledger.jobs().all().await.unwrap();
+    let added = all(&ledger).await;
     let names: Vec<_> = added.iter().map(|job| &*job.name).collect();
     let others = (0..1200).filter(|number| ![700, 701].contains(number));
     let others: Vec<_> = others.map(|number| number.to_string()).collect();
@@ -260,7 +273,7 @@ async fn several_processes_add_the_same_job_at_the_same_moment(backend: Backend)
             added.unwrap();
         }
     }
-    assert_eq!(ledger.jobs().all().await.unwrap().len(), 100);
+    assert_eq!(all(&ledger).await.len(), 100);
 }
 
 async fn several_processes_add_the_same_jobs(backend: Backend) {
@@ -275,19 +288,18 @@ async fn several_processes_add_the_same_jobs(backend: Backend) {
         third.jobs().add(few)
     );
     assert!(matches!(added, (Ok(()), Ok(()), Ok(()))), "{added:?}");
-    let numbers: HashSet<_> =
-        ledger.jobs().all().await.unwrap().iter().map(|job| job.number).collect();
+    let numbers: HashSet<_> = all(&ledger).await.iter().map(|job| job.number).collect();
     assert_eq!(numbers.len(), 1210);
 }
 
 /// PostgreSQL knows nothing about the contents of tables that have just been created.
 async fn many_jobs_are_added_again_in_a_moment() {
     let url = format!("{}?options[statement_timeout]=5s", cluster().create_database());
-    let ledger = Ledger::connect(&url).await.unwrap();
+    let ledger = Ledger::open(&url).await.unwrap();
     for _ in 0..2 {
         ledger.jobs().add(jobs(10_000)).await.unwrap();
     }
-    assert_eq!(ledger.jobs().all().await.unwrap().len(), 10_000);
+    assert_eq!(all(&ledger).await.len(), 10_000);
 }
 
 /// A worker may be suspended, or a person may have an open transaction.
@@ -302,12 +314,12 @@ async fn a_lock_that_does_not_become_free_is_an_error() {
     };
     let other = locked().await;
     let impatient = format!("{url}?options=-c%20lock_timeout%3D100ms");
-    let error = Ledger::connect(&impatient).await.unwrap_err();
+    let error = Ledger::open(&impatient).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Ledger);
     assert!(error.to_string().contains("another process has kept it locked"), "{error}");
 
     other.close().await.unwrap();
-    let impatient = Ledger::connect(&impatient).await.unwrap();
+    let impatient = Ledger::open(&impatient).await.unwrap();
     let other = locked().await;
     let error = impatient.limits().pause(Scope::Ledger).await.unwrap_err();
     assert!(error.to_string().contains("another process has kept it locked"), "{error}");

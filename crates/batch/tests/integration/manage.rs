@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use imagekiln_batch::{ErrorKind, Filter, JobState, Prices};
+use imagekiln_batch::{Filter, JobState, Prices};
 use imagekiln_testbed::Trial;
 use serde_json::Value;
 use tokio::{sync::Notify, time};
 
-use crate::support::{Backend, FAST, Fixture, PRICE, assert_equal, both, job, jobs, state};
+use crate::support::{
+    Backend, FAST, Fixture, PRICE, all, assert_equal, both, job, jobs, named, state,
+};
 
 pub fn tests() -> Vec<Trial> {
     let tests = [
@@ -30,7 +32,8 @@ async fn a_failed_job_is_retried(backend: Backend) {
     for times in 1..=2 {
         assert_eq!(batch.run().await.unwrap().count(JobState::Failed), 1);
         assert_eq!(fixture.accepted(), times);
-        let status = ledger.jobs().retry("fox").await.unwrap();
+        assert_eq!(ledger.jobs().retry(&named("fox"), None).await.unwrap(), 1);
+        let status = ledger.jobs().get("fox").await.unwrap().unwrap();
         assert_eq!((status.state, status.reason, status.task_id), (JobState::Queued, None, None));
     }
     // The budget counts both submissions.
@@ -42,13 +45,10 @@ async fn only_jobs_that_ended_are_retried(backend: Backend) {
     let fixture = Fixture::new(backend).await;
     let ledger = fixture.ledger().await;
     fixture.batch(&ledger).jobs(jobs(1)).run().await.unwrap();
-    let error = ledger.jobs().retry("0").await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::State);
-    let expected = "job `0` is saved, not damaged, failed, moderated, expired or cancelled; \
-                    nothing was changed";
-    assert_eq!(error.to_string(), expected);
-    let error = ledger.jobs().retry("wolf").await.unwrap_err();
-    assert_eq!(error.to_string(), "the ledger has no job `wolf`");
+    for name in ["0", "wolf"] {
+        assert_eq!(ledger.jobs().retry(&named(name), None).await.unwrap(), 0);
+    }
+    assert_eq!(state(&ledger, "0").await, JobState::Saved);
 }
 
 async fn a_job_is_forgotten_but_not_its_cost(backend: Backend) {
@@ -58,7 +58,7 @@ async fn a_job_is_forgotten_but_not_its_cost(backend: Backend) {
     batch.run().await.unwrap();
     ledger.jobs().add(jobs(2)).await.unwrap();
     for name in ["saved", "0"] {
-        ledger.jobs().forget(name).await.unwrap();
+        assert_eq!(ledger.jobs().forget(&named(name)).await.unwrap(), 1);
         assert_eq!(ledger.jobs().get(name).await.unwrap(), None);
     }
     ledger.jobs().add([job("again", "another fox"), job("more", "more foxes")]).await.unwrap();
@@ -82,7 +82,7 @@ async fn a_claimed_job_can_be_forgotten(backend: Backend) {
     let mut batch = batch.on_change(move |_| active.notify_one());
     let (report, ()) = tokio::join!(batch.run(), async {
         is_active.notified().await;
-        ledger.jobs().forget("1").await.unwrap();
+        ledger.jobs().forget(&named("1")).await.unwrap();
         fixture.simulator.clock().set_speed(FAST);
     });
     assert_eq!((report.unwrap().count(JobState::Saved), fixture.accepted()), (1, 1));
@@ -99,9 +99,7 @@ async fn a_job_that_may_be_billed_is_not_forgotten(backend: Backend) {
     let lost = [job("lost", "a fox [[reply-lost]]"), job("missing", "a fox [[not-found]]")];
     fixture.batch(&ledger).jobs(lost).run().await.unwrap();
     for (name, expected) in [("lost", JobState::Unknown), ("missing", JobState::Submitted)] {
-        let error = ledger.jobs().forget(name).await.unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::State);
-        assert!(error.to_string().contains(expected.as_str()), "{error}");
+        assert_eq!(ledger.jobs().forget(&named(name)).await.unwrap(), 0);
         assert_eq!(state(&ledger, name).await, expected);
     }
 }
@@ -120,17 +118,17 @@ async fn the_ledger_knows_requests_and_prices(backend: Backend) {
 async fn jobs_are_listed_in_pages(backend: Backend) {
     let ledger = Fixture::new(backend).await.ledger().await;
     ledger.jobs().add(jobs(5)).await.unwrap();
-    ledger.jobs().forget("1").await.unwrap();
+    ledger.jobs().forget(&named("1")).await.unwrap();
     let names = async |states: &[JobState], after, limit| {
-        let filter = Filter::all().states(states.iter().copied());
-        let listed = ledger.jobs().list(&filter, after, limit).await.unwrap();
+        let filter = Filter::states(states.iter().copied());
+        let listed = ledger.jobs().page(&filter, after, limit).await.unwrap();
         listed.into_iter().map(|job| job.name).collect::<Vec<_>>()
     };
     assert_eq!(names(&[JobState::Unknown, JobState::Queued], 0, 2).await, ["0", "2"]);
     assert_eq!(names(&[JobState::Queued], 3, 100).await, ["3", "4"]);
     assert!(names(&[JobState::Saved], 0, 100).await.is_empty());
     assert!(names(&[], 0, 100).await.is_empty());
-    let first = ledger.jobs().list(&Filter::all(), 0, 1).await.unwrap().remove(0);
+    let first = ledger.jobs().page(&Filter::default(), 0, 1).await.unwrap().remove(0);
     let json = serde_json::to_value(&first).unwrap();
     assert_eq!((&json["name"], &json["state"]), (&"0".into(), &"queued".into()));
     assert_eq!((&json["added_at"], &json["ready_at"]), (&json["changed_at"], &Value::Null));
@@ -147,23 +145,23 @@ async fn jobs_that_match_are_retried_and_forgotten(backend: Backend) {
     let mut batch = fixture.batch(&ledger).jobs(failing);
     batch.run().await.unwrap();
     // The wolf fails twice.
-    ledger.jobs().retry("wolf").await.unwrap();
+    ledger.jobs().retry(&named("wolf"), None).await.unwrap();
     batch.run().await.unwrap();
     ledger.jobs().add(jobs(MANY as usize)).await.unwrap();
-    assert_eq!(ledger.jobs().cancel(&Filter::all()).await.unwrap(), MANY);
+    assert_eq!(ledger.jobs().cancel(&Filter::default()).await.unwrap(), MANY);
 
-    let anna = Filter::all().group("anna");
-    assert_eq!(ledger.jobs().retry_all(&anna, 2).await.unwrap(), 1);
+    let anna = Filter { group: Some("anna".to_owned()), ..Filter::default() };
+    assert_eq!(ledger.jobs().retry(&anna, Some(2)).await.unwrap(), 1);
     let state_of = async |name| ledger.jobs().get(name).await.unwrap().unwrap().state;
     assert_eq!(state_of("fox").await, JobState::Queued);
     assert_eq!(state_of("wolf").await, JobState::Failed);
-    let cancelled = Filter::all().state(JobState::Cancelled);
-    assert_eq!(ledger.jobs().retry_all(&cancelled, u64::MAX).await.unwrap(), MANY);
-    assert_eq!(ledger.jobs().retry_all(&cancelled, u64::MAX).await.unwrap(), 0);
+    let cancelled = Filter::states([JobState::Cancelled]);
+    assert_eq!(ledger.jobs().retry(&cancelled, None).await.unwrap(), MANY);
+    assert_eq!(ledger.jobs().retry(&cancelled, None).await.unwrap(), 0);
 
-    assert_eq!(ledger.jobs().forget_all(&anna).await.unwrap(), 2);
-    assert_eq!(ledger.jobs().forget_all(&Filter::all()).await.unwrap(), MANY);
-    assert_eq!(ledger.jobs().all().await.unwrap(), []);
+    assert_eq!(ledger.jobs().forget(&anna).await.unwrap(), 2);
+    assert_eq!(ledger.jobs().forget(&Filter::default()).await.unwrap(), MANY);
+    assert_eq!(all(&ledger).await, []);
     // The three submissions still count.
     let spending = ledger.reports().spending().await.unwrap();
     assert_eq!(spending.iter().map(|row| row.submissions).sum::<u64>(), 3);

@@ -7,7 +7,7 @@ use imagekiln_batch::{Batch, ErrorKind, Job, JobState, JobStatus};
 use imagekiln_testbed::Trial;
 use serde_json::Value;
 
-use crate::support::{Backend, Fixture, both, chain, is_picture, job, reason, state};
+use crate::support::{Backend, Fixture, all, both, chain, is_picture, job, reason, state};
 
 pub fn tests() -> Vec<Trial> {
     let tests = [
@@ -60,7 +60,7 @@ async fn two_jobs_have_two_places(backend: Backend) {
         ["Fox-{seed}.jpg", "fox-{seed}.jpg"].map(|target| Job::new(target, target, request()));
     fixture.batch(&ledger).jobs(jobs).run().await.unwrap();
     assert_eq!(fixture.files(), [2, 2, 0], "pictures, descriptions, others");
-    let places = ledger.jobs().all().await.unwrap().into_iter().map(|job| job.location.unwrap());
+    let places = all(&ledger).await.into_iter().map(|job| job.location.unwrap());
     let places: HashSet<_> = places.map(|place| place.to_lowercase()).collect();
     assert_eq!(places.len(), 2, "{places:?}");
 }

@@ -22,6 +22,8 @@ use tokio::{
     time::{Instant, advance, sleep},
 };
 
+use crate::support::all;
+
 pub fn tests() -> Vec<Trial> {
     vec![
         paused(an_hour_of_500s_costs_a_handful_and_the_run_goes_on),
@@ -245,7 +247,7 @@ async fn a_refusal_of_one_model_does_not_hold_back_the_others() {
     assert_eq!(error.client_error().unwrap().kind(), imagekiln::ErrorKind::Auth);
     let outage = fixture.outage().await.unwrap();
     assert_eq!(outage.scope, Scope::Operation("gen-2-flex".to_owned()));
-    for job in fixture.ledger.jobs().all().await.unwrap() {
+    for job in all(&fixture.ledger).await {
         let is_flex = job.operation == "gen-2-flex";
         assert_eq!(job.state, if is_flex { JobState::Queued } else { JobState::Saved }, "{job:?}");
         let reason = job.reason.unwrap_or_default();

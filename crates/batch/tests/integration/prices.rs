@@ -10,7 +10,7 @@ use imagekiln_simulator::{Config, Credits, Price as Charge, Prices as Charges};
 use imagekiln_testbed::Trial;
 use serde_json::{from_value, json};
 
-use crate::support::{Backend, Fixture, MISCOUNTED, assert_equal, both};
+use crate::support::{Backend, Fixture, MISCOUNTED, all, assert_equal, both};
 
 pub fn tests() -> Vec<Trial> {
     let tests = [
@@ -54,7 +54,7 @@ async fn refused(ledger: &Ledger, intent: &Intent) -> String {
 }
 
 async fn names(ledger: &Ledger, state: JobState) -> String {
-    let jobs = ledger.jobs().all().await.unwrap();
+    let jobs = all(ledger).await;
     jobs.into_iter().filter(|job| job.state == state).map(|job| job.name).collect()
 }
 
@@ -76,7 +76,7 @@ async fn a_budget_allows_the_jobs_whose_sizes_fit(backend: Backend) {
         batch.run().await.unwrap();
         assert_eq!(names(&ledger, JobState::Saved).await, "ace", "{scope:?}");
         assert_equal(fixture.charged(), 8.0);
-        let jobs = ledger.jobs().all().await.unwrap();
+        let jobs = all(&ledger).await;
         let reason = jobs[5].reason.as_deref().unwrap_or_default();
         let end = "8.00 of 8.00 credits are spent or reserved, and a submission of 0.1 megapixels \
                    may cost 1.00";
@@ -119,7 +119,7 @@ async fn a_lost_submission_is_reserved_by_its_size_until_it_is_resolved(backend:
     assert_eq!(names(&ledger, JobState::Saved).await, "c");
     let report = ledger.reports().jobs().await.unwrap();
     let estimated = |state| {
-        let row = report.rows().iter().find(|row| row.state == state).unwrap();
+        let row = report.rows.iter().find(|row| row.state == state).unwrap();
         (row.without_cost, row.estimated)
     };
     assert_eq!((estimated(JobState::Unknown), estimated(JobState::Saved)), ((1, 5.0), (0, 0.0)));

@@ -2,10 +2,10 @@
 
 use std::fs;
 
-use imagekiln_batch::{Error, ErrorKind, Ledger};
+use imagekiln_batch::{ErrorKind, Ledger};
 use imagekiln_testbed::{Trial, postgres::cluster};
 
-use crate::support::{Backend, Fixture, both, jobs, sqlite};
+use crate::support::{Backend, Fixture, all, both, jobs, sqlite};
 
 pub fn tests() -> Vec<Trial> {
     let mut tests = vec![sqlite(a_reader_does_not_change_other_files)];
@@ -14,26 +14,18 @@ pub fn tests() -> Vec<Trial> {
     tests
 }
 
-async fn read(name: &str) -> Result<Ledger, Error> {
-    if name.starts_with("postgres://") {
-        Ledger::connect_read_only(name).await
-    } else {
-        Ledger::open_read_only(name).await
-    }
-}
-
 async fn a_reader_sees_what_others_write(backend: Backend) {
     let fixture = Fixture::new(backend).await;
     let ledger = fixture.ledger().await;
     ledger.jobs().add(jobs(2)).await.unwrap();
-    let reader = read(&fixture.ledger_name()).await.unwrap();
-    assert_eq!(reader.jobs().all().await.unwrap(), ledger.jobs().all().await.unwrap());
+    let reader = Ledger::open_read_only(fixture.ledger_name()).await.unwrap();
+    assert_eq!(all(&reader).await, all(&ledger).await);
     ledger.jobs().add(jobs(3)).await.unwrap();
     assert_eq!(reader.reports().jobs().await.unwrap(), ledger.reports().jobs().await.unwrap());
-    assert_eq!(reader.jobs().all().await.unwrap().len(), 3);
+    assert_eq!(all(&reader).await.len(), 3);
     let error = reader.jobs().add(jobs(4)).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Ledger);
-    assert_eq!(ledger.jobs().all().await.unwrap().len(), 3);
+    assert_eq!(all(&ledger).await.len(), 3);
 }
 
 async fn a_reader_creates_nothing(backend: Backend) {
@@ -42,7 +34,7 @@ async fn a_reader_creates_nothing(backend: Backend) {
         Backend::Postgres => cluster().create_database(),
     };
     for _ in 0..2 {
-        let error = read(&name).await.unwrap_err();
+        let error = Ledger::open_read_only(&name).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Missing, "{error}");
     }
 }

@@ -12,7 +12,7 @@ use imagekiln_testbed::Trial;
 use tokio::{sync::Notify, time::timeout};
 
 use crate::support::{
-    Backend, Fixture, PRICE, assert_equal, both, chain, is_picture, job, reason, state,
+    Backend, Fixture, PRICE, all, assert_equal, both, chain, is_picture, job, reason, state,
 };
 
 pub fn tests() -> Vec<Trial> {
@@ -53,7 +53,7 @@ async fn all_pictures_are_saved_and_reported(backend: Backend) {
     assert_equal(report.credits(), 20.0 * PRICE);
     assert_equal(report.credits(), fixture.charged());
     assert!(fixture.simulator.counts().refused.is_empty(), "more than 4 active tasks");
-    for job in ledger.jobs().all().await.unwrap() {
+    for job in all(&ledger).await {
         let target = fixture.output().join(&job.target);
         assert_eq!(job.location.as_deref(), target.to_str());
         assert!(is_picture(job.location.unwrap()));

@@ -8,7 +8,7 @@ use std::{
 };
 
 use imagekiln::{Client, ClientBuilder, types::Gen2Pro};
-use imagekiln_batch::{Batch, ErrorKind, Job, JobState, Ledger};
+use imagekiln_batch::{Batch, ErrorKind, Filter, Job, JobState, JobStatus, Ledger};
 use imagekiln_simulator::{Config, Simulator};
 use imagekiln_testbed::{
     Requirement, Runtime, Trial, name_of,
@@ -247,9 +247,6 @@ impl Fixture {
 
 /// Opens the ledger with this path or URL.
 pub async fn open(name: &str) -> Ledger {
-    if name.starts_with("postgres://") {
-        return Ledger::connect(name).await.unwrap();
-    }
     for _ in 0..100_000 {
         match Ledger::open(name).await {
             // The tasks of a dropped run may still hold it, and so does a child process of
@@ -278,6 +275,16 @@ pub fn job(name: &str, prompt: &str) -> Job {
 
 pub fn jobs(count: usize) -> Vec<Job> {
     (0..count).map(|number| job(&format!("{number}"), &format!("fox {number}"))).collect()
+}
+
+/// Selects the job with this name.
+pub fn named(name: &str) -> Filter {
+    Filter::named([name])
+}
+
+/// All jobs of a ledger.
+pub async fn all(ledger: &Ledger) -> Vec<JobStatus> {
+    ledger.jobs().list(&Filter::default()).await.unwrap()
 }
 
 pub async fn state(ledger: &Ledger, name: &str) -> JobState {

@@ -46,7 +46,7 @@ async fn a_server_proves_who_it_is() {
     for (host, mode, root, refused) in cases {
         let root = root.map(|root| format!("&sslrootcert={}", root.display())).unwrap_or_default();
         let url = format!("postgres://postgres@{host}:{port}/postgres?sslmode={mode}{root}");
-        let connected = Ledger::connect(&url).await;
+        let connected = Ledger::open(&url).await;
         let Some(part) = refused else {
             connected.unwrap_or_else(|error| panic!("{url}: {}", chain(&error)));
             continue;
@@ -56,7 +56,7 @@ async fn a_server_proves_who_it_is() {
         let text = chain(&error);
         assert!(text.contains(part), "{url}: {text}");
     }
-    let error = Ledger::connect("postgres://postgres@localhost/fox?sslmode=maybe").await;
+    let error = Ledger::open("postgres://postgres@localhost/fox?sslmode=maybe").await;
     let text = chain(&error.unwrap_err());
     assert!(text.contains("maybe"), "{text}");
 }

@@ -17,7 +17,8 @@ use imagekiln_testbed::Trial;
 use tokio::{net::TcpListener, sync::Notify, time};
 
 use crate::support::{
-    Backend, FAST, Fixture, PRICE, assert_equal, both, is_picture, job, jobs, reason, state,
+    Backend, FAST, Fixture, PRICE, all, assert_equal, both, is_picture, job, jobs, named, reason,
+    state,
 };
 
 const SECRET: &str = "a webhook secret of the tests";
@@ -90,7 +91,7 @@ async fn a_lost_response_is_found_by_its_webhook(backend: Backend) {
     let report = batch.run().await.unwrap();
     assert_eq!((report.count(JobState::Saved), fixture.accepted()), (5, 5));
     assert_eq!(unknown.load(Ordering::Relaxed), 4);
-    for job in ledger.jobs().all().await.unwrap() {
+    for job in all(&ledger).await {
         assert!(is_picture(job.location.unwrap()));
     }
 }
@@ -154,7 +155,7 @@ async fn a_webhook_finds_a_job_that_waits_for_its_submission(backend: Backend) {
     let mut batch = fixture.batch(&ledger).callback_url("http://127.0.0.1:9/hooks").jobs(both);
     batch.run().await.unwrap();
     fs::remove_file(taken).unwrap();
-    ledger.jobs().retry("first").await.unwrap();
+    ledger.jobs().retry(&named("first"), None).await.unwrap();
     ledger.jobs().resolve("lost", Resolution::NotPaid).await.unwrap();
     let (token, event) = delivery(&fixture);
     // The first job is active until the webhook was handled.
@@ -213,7 +214,7 @@ async fn a_webhook_ends_a_job_whose_task_failed(backend: Backend) {
         assert_eq!(state(&ledger, "lost").await, expected);
     }
     assert_eq!(reason(&ledger, "lost").await, "the task ended with status `Error`");
-    ledger.jobs().forget("lost").await.unwrap();
+    ledger.jobs().forget(&named("lost")).await.unwrap();
 }
 
 async fn bad_webhooks_change_nothing(backend: Backend) {

@@ -34,7 +34,7 @@ pub async fn write(
     let most = thread::available_parallelism().map_or(1, usize::from).min(THREADS);
     let (mut waiting, mut last) = (VecDeque::new(), 0);
     loop {
-        let jobs = ledger.jobs().list_with_requests(filter, last, PAGE).await?;
+        let jobs = ledger.jobs().page_with_requests(filter, last, PAGE).await?;
         let Some((end, _)) = jobs.last() else { break };
         last = end.number;
         for (job, request) in jobs {

@@ -70,8 +70,8 @@ async fn deliver(queue: &WorkerUtils, name: String, after: Duration) -> Result<(
 async fn feed(queue: &WorkerUtils, ledger: &Ledger) -> Result<(), Error> {
     use JobState::{Queued, Ready, Submitted, Submitting, Unknown};
     let mut watch = ledger.jobs().watch().await?;
-    let open = Filter::all().states([Queued, Submitting, Submitted, Ready, Unknown]);
-    let mut jobs = ledger.jobs().list(&open, 0, usize::MAX).await?;
+    let open = Filter::states([Queued, Submitting, Submitted, Ready, Unknown]);
+    let mut jobs = ledger.jobs().list(&open).await?;
     loop {
         for job in jobs {
             deliver(queue, job.name, Duration::ZERO).await?;
@@ -96,7 +96,7 @@ async fn work(options: WorkerOptions, ledger: Ledger) -> Result<(), Error> {
 #[tokio::main]
 async fn main() -> Result<(), Error> {
     let url = env::var("DATABASE_URL")?;
-    let ledger = Ledger::connect(&url).await?;
+    let ledger = Ledger::open(&url).await?;
     let options = WorkerOptions::default().database_url(&url).concurrency(CONCURRENCY);
     let options = options.define_job::<Advance>();
     // A worker without a heartbeat is dead. By default, nobody looks for one.

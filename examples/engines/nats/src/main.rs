@@ -35,8 +35,8 @@ const QUEUE: &str = "advance";
 async fn feed(queue: &Context, ledger: &Ledger) -> Result<(), Error> {
     use JobState::{Queued, Ready, Submitted, Submitting, Unknown};
     let mut watch = ledger.jobs().watch().await?;
-    let open = Filter::all().states([Queued, Submitting, Submitted, Ready, Unknown]);
-    let mut jobs = ledger.jobs().list(&open, 0, usize::MAX).await?;
+    let open = Filter::states([Queued, Submitting, Submitted, Ready, Unknown]);
+    let mut jobs = ledger.jobs().list(&open).await?;
     loop {
         for job in jobs {
             // Waits until a majority of the servers has the message.
@@ -94,7 +94,7 @@ async fn advance(message: &Message, dispatcher: &Dispatcher) -> Result<AckKind, 
 
 #[tokio::main]
 async fn main() -> Result<(), Error> {
-    let ledger = Ledger::connect(&env::var("DATABASE_URL")?).await?;
+    let ledger = Ledger::open(env::var("DATABASE_URL")?).await?;
     let servers: Vec<_> = env::var("NATS_URL")?.split(',').map(str::to_owned).collect();
     let queue = jetstream::new(async_nats::connect(servers).await?);
     let (name, retention, num_replicas) = (QUEUE.to_owned(), RetentionPolicy::WorkQueue, 3);

@@ -9,7 +9,7 @@ use std::{
 };
 
 use anyhow::Result;
-use imagekiln_batch::{JobState, Resolution};
+use imagekiln_batch::{Filter, JobState, Resolution};
 use imagekiln_simulator::TaskView;
 use tokio::time::{Instant, sleep};
 
@@ -60,7 +60,7 @@ impl Proof {
                 self.batch.resolve_with_task(&job.name, &task.id).await?;
                 decisions.with_task += 1;
             } else {
-                self.batch.ledger().jobs().resolve(&job.name, Resolution::NotPaid).await?;
+                self.ledger.jobs().resolve(&job.name, Resolution::NotPaid).await?;
                 decisions.not_paid += 1;
             }
         }
@@ -79,7 +79,7 @@ impl Proof {
     async fn compare(&self, decisions: &Decisions) -> Result<Vec<String>> {
         let mut problems = Vec::new();
         let billed = self.billed();
-        let jobs = self.batch.ledger().jobs().all().await?;
+        let jobs = self.ledger.jobs().list(&Filter::default()).await?;
         let mut states = BTreeMap::<_, u64>::new();
         let (mut saved, mut lost) = (0, 0);
         for job in &jobs {

@@ -83,6 +83,7 @@ struct Proof {
     cluster: Cluster,
     url: String,
     simulator: Simulator,
+    ledger: Ledger,
     batch: Batch,
     nodes: Option<Nodes>,
     suspended_node: Option<(usize, Instant)>,
@@ -105,11 +106,11 @@ impl Proof {
             ..Config::default()
         };
         let simulator = Simulator::start(config).await?;
-        let ledger = Ledger::connect(&url).await?;
+        let ledger = Ledger::open(&url).await?;
         ledger.jobs().add((0..JOBS).map(job)).await?;
         ledger.limits().set_max_active(Scope::Ledger, Some(ACTIVE as u64)).await?;
         let client = Client::builder().api_key(simulator.api_key()).base_url(simulator.base_url());
-        let batch = Batch::open(client, ledger)?;
+        let batch = Batch::open(client, ledger.clone())?;
         let mut variables = vec![
             ("DATABASE_URL", url.clone()),
             ("LEASE_SECONDS", LEASE.to_string()),
@@ -134,6 +135,7 @@ impl Proof {
             cluster,
             url,
             simulator,
+            ledger,
             batch,
             nodes,
             suspended_node,
@@ -224,18 +226,15 @@ impl Proof {
     }
 
     async fn jobs(&self, states: impl IntoIterator<Item = JobState>) -> Result<Vec<JobStatus>> {
-        let filter = Filter::all().states(states);
-        Ok(self.batch.ledger().jobs().list(&filter, 0, usize::MAX).await?)
+        let filter = Filter::states(states);
+        Ok(self.ledger.jobs().list(&filter).await?)
     }
 
     async fn wait_for(&mut self, what: &str, is_reached: impl Fn(&Self) -> bool) -> Result<()> {
         let end = Instant::now() + PATIENCE;
         while !is_reached(self) {
             if Instant::now() > end {
-                bail!(
-                    "no {what} within {PATIENCE:?}: {}",
-                    self.batch.ledger().reports().jobs().await?
-                );
+                bail!("no {what} within {PATIENCE:?}: {}", self.ledger.reports().jobs().await?);
             }
             self.supervise()?;
             sleep(Duration::from_millis(10)).await;

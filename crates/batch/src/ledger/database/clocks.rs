@@ -6,6 +6,7 @@ use std::{
 };
 
 /// The clocks that a ledger reads in this process. Tests replace them.
+#[doc(hidden)]
 #[derive(Clone)]
 pub struct Clocks {
     /// The time of day. A ledger in SQLite records its times from this clock. A ledger in

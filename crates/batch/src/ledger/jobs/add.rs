@@ -21,6 +21,7 @@ use crate::{
         },
     },
     random,
+    state::SubmissionState,
 };
 
 /// The number of jobs that one transaction writes. Workers can write between two transactions.
@@ -255,7 +256,7 @@ fn check(database: &mut Database, addition: i64) -> Result<Vec<SubmissionRow>, E
         let known = SubmissionRow::find_one(database, "s.id = $1", id)?;
         match known.filter(|known| is_kept_for(known, &digest)) {
             Some(known) => lost.push(known),
-            None if state == "withdrawn" => {}
+            None if state == SubmissionState::Withdrawn.to_string() => {}
             None => return Err(is_key(&name)),
         }
     }

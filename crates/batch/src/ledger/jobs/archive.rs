@@ -13,11 +13,21 @@ use crate::{
         Ledger,
         database::{Database, clocks::milliseconds},
     },
-    state::state_in,
+    state::States,
 };
 
 /// The number of jobs that one transaction archives. Workers can write between two transactions.
 const CHUNK: i64 = 1_000;
+
+/// The states of jobs that are archived. Damaged jobs stay, because a person has to decide about
+/// their pictures.
+const ARCHIVABLE: States<'_> = States(&[
+    JobState::Saved,
+    JobState::Failed,
+    JobState::Moderated,
+    JobState::Expired,
+    JobState::Cancelled,
+]);
 
 /// How often a run archives jobs.
 const PAUSE: Duration = Duration::from_secs(60);
@@ -70,12 +80,9 @@ impl Ledger {
 /// commit, it archives the next chunk.
 fn archive(database: &mut Database, age: i64) -> Result<u64, Error> {
     let now = database.now();
-    // Damaged jobs stay, because a person has to decide about their pictures.
-    let states = [&[JobState::Saved], JobState::RETRIABLE].concat();
-    let states: Vec<_> = states.into_iter().filter(|state| *state != JobState::Damaged).collect();
     let find = format!(
-        "SELECT id FROM jobs WHERE changed_at <= $1 AND {} ORDER BY changed_at, id LIMIT $2{}",
-        state_in(&states),
+        "SELECT id FROM jobs WHERE changed_at <= $1 AND {ARCHIVABLE}
+            ORDER BY changed_at, id LIMIT $2{}",
         database.for_update("jobs SKIP LOCKED")
     );
     let ended = database.rows::<(i64,)>(&find, [(now - age).into(), CHUNK.into()])?;

@@ -53,16 +53,22 @@ impl Jobs<'_> {
     /// ```
     /// use std::time::SystemTime;
     ///
-    /// use imagekiln_batch::{Filter, Ledger, Resolution};
+    /// use imagekiln_batch::{Filter, JobState, Ledger, Resolution};
     ///
     /// # async fn run(
     /// #     ledger: Ledger,
     /// #     outage: std::ops::Range<SystemTime>,
     /// # ) -> Result<(), imagekiln_batch::Error> {
-    /// let lost = Filter::all().sent_after(outage.start).sent_before(outage.end);
-    /// let preview = ledger.jobs().would_resolve(&lost, Resolution::NotPaid).await?;
-    /// println!("{} jobs, {} of them not yet", preview.resolved.len(), preview.held.len());
+    /// let lost = Filter {
+    ///     sent_after: Some(outage.start),
+    ///     sent_before: Some(outage.end),
+    ///     ..Filter::states([JobState::Unknown])
+    /// };
+    /// for job in ledger.jobs().list(&lost).await? {
+    ///     println!("{} {:?}", job.name, job.sent_at);
+    /// }
     /// let done = ledger.jobs().resolve_all(&lost, Resolution::NotPaid).await?;
+    /// println!("{} jobs, {} others not yet", done.resolved.len(), done.held.len());
     /// # Ok(())
     /// # }
     /// ```
@@ -80,12 +86,13 @@ impl Jobs<'_> {
         self.resolve_pages(filter, resolution, true).await
     }
 
-    /// Returns which jobs [`resolve_all`](Self::resolve_all) would resolve and leave out now.
-    /// Changes nothing.
+    /// Returns which jobs [`resolve_all`](Self::resolve_all) would resolve and leave out now, for
+    /// `kiln batch resolve --dry-run`. Changes nothing.
     ///
     /// # Errors
     ///
     /// The same errors as [`resolve_all`](Self::resolve_all).
+    #[doc(hidden)]
     pub async fn would_resolve(
         self,
         filter: &Filter,
@@ -234,7 +241,7 @@ mod tests {
     async fn what_became_of_a_job_in_the_meantime_stays() {
         let directory = tempfile::tempdir().unwrap();
         let ledger = with_unknown(&directory, 3).await;
-        let jobs = ledger.jobs().unresolved(&Filter::all(), 0).await.unwrap();
+        let jobs = ledger.jobs().unresolved(&Filter::default(), 0).await.unwrap();
         let task = json!({"id": "1798fb82", "polling_url": "", "cost": 3.0});
         let accepted = Step::Accepted(serde_json::from_value(task).unwrap());
         let lost = ledger.lost("0").await.unwrap();
@@ -258,14 +265,14 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let ledger = with_unknown(&directory, 2 * PAGE + 1).await;
         let preview =
-            ledger.jobs().would_resolve(&Filter::all(), Resolution::NotPaid).await.unwrap();
+            ledger.jobs().would_resolve(&Filter::default(), Resolution::NotPaid).await.unwrap();
         assert_eq!(preview.resolved.len(), 2 * PAGE + 1);
         let names = preview.resolved.iter().map(|job| &job.name).skip(1);
-        let others = Filter::all().named(names.cloned());
+        let others = Filter::named(names.cloned());
         let done = ledger.jobs().resolve_all(&others, Resolution::NotPaid).await.unwrap();
         assert_eq!(done.resolved, preview.resolved[1..]);
-        let queued = Filter::all().state(JobState::Queued);
-        assert_eq!(ledger.jobs().list(&queued, 0, usize::MAX).await.unwrap().len(), 2 * PAGE);
+        let queued = Filter::states([JobState::Queued]);
+        assert_eq!(ledger.jobs().list(&queued).await.unwrap().len(), 2 * PAGE);
         assert_eq!(state(&ledger, "0").await, JobState::Unknown);
     }
 }

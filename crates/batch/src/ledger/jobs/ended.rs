@@ -2,52 +2,53 @@
 
 use imagekiln::journal::Step;
 
-use super::{Jobs, either, status::page, unchanged};
-#[cfg(doc)]
-use crate::ErrorKind;
+use super::{Jobs, status::page};
 use crate::{
-    Error, Filter, JobState, JobStatus,
+    Error, Filter, JobState,
     ledger::{
         database::{Database, Value},
         records::SubmissionRow,
     },
-    state::state_in,
+    state::States,
 };
+#[cfg(doc)]
+use crate::{ErrorKind, JobStatus};
 
 /// The number of jobs that one transaction changes.
 const CHUNK: usize = 1_000;
 
 impl Jobs<'_> {
-    /// Queues a job again that is in one of the states [`RETRIABLE`](JobState::RETRIABLE), and
-    /// returns its new status. The next run submits the job, and the service may bill it again. The
-    /// cost of its earlier submissions still counts for the budgets.
+    /// Queues the jobs again that match a filter and ended without a picture: those that are
+    /// [`Failed`](JobState::Failed), [`Moderated`](JobState::Moderated),
+    /// [`Expired`](JobState::Expired) or [`Cancelled`](JobState::Cancelled). Returns their number.
+    /// The next run submits the jobs, and the service may bill them again. The cost of their
+    /// earlier submissions still counts for the budgets.
     ///
-    /// A [`Damaged`](JobState::Damaged) job becomes [`Submitted`](JobState::Submitted) instead: the
-    /// next run downloads its picture again, which costs nothing. The damaged file is not deleted.
+    /// A [`Damaged`](JobState::Damaged) job that matches becomes [`Submitted`](JobState::Submitted)
+    /// instead: the next run downloads its picture again, which costs nothing. The damaged file is
+    /// not deleted.
     ///
-    /// # Errors
+    /// `most` limits how often one job can be billed: a job that has had this many
+    /// [submissions](JobStatus::submissions) is left as it is, unless it is damaged. The ledger
+    /// counts the submissions, so the limit holds for all processes and after a crash.
     ///
-    /// - [`State`](ErrorKind::State): there is no job with this name, or it is in another state.
-    /// - [`Ledger`](ErrorKind::Ledger): the ledger cannot be written.
-    pub async fn retry(self, name: &str) -> Result<JobStatus, Error> {
-        let retried = self.retry_all(&Filter::all().name(name), u64::MAX).await?;
-        let job = self.existing(name).await?;
-        if retried > 0 { Ok(job) } else { Err(unchanged(&job, &either(JobState::RETRIABLE))) }
-    }
-
-    /// [Retries](Self::retry) the jobs that match a filter, are in one of the states
-    /// [`RETRIABLE`](JobState::RETRIABLE), and have had fewer than `submissions`
-    /// [submissions](JobStatus::submissions). The bound limits how often one job can be billed. The
-    /// ledger counts the submissions, so the bound holds for all processes and after a crash. It
-    /// does not apply to [`Damaged`](JobState::Damaged) jobs, because another download costs
-    /// nothing. Returns the number of jobs that are queued again.
+    /// ```
+    /// use imagekiln_batch::{Filter, JobState, Ledger};
+    ///
+    /// # async fn run(ledger: Ledger) -> Result<(), imagekiln_batch::Error> {
+    /// let retried = ledger.jobs().retry(&Filter::named(["fox-1"]), None).await?;
+    /// let failed = Filter::states([JobState::Failed]);
+    /// let others = ledger.jobs().retry(&failed, Some(3)).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///
     /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be written. Some jobs may be queued:
     /// each transaction changes up to 1,000.
-    pub async fn retry_all(self, filter: &Filter, submissions: u64) -> Result<u64, Error> {
-        let most = i64::try_from(submissions).unwrap_or(i64::MAX);
+    pub async fn retry(self, filter: &Filter, most: Option<u64>) -> Result<u64, Error> {
+        let most = most.and_then(|most| i64::try_from(most).ok()).unwrap_or(i64::MAX);
         let retry = move |database: &mut Database, ended: &Ended| {
             let retry = format!(
                 "UPDATE jobs SET
@@ -68,33 +69,19 @@ impl Jobs<'_> {
         Ok(retried)
     }
 
-    /// Removes a job from the ledger. Its files are not deleted, and its cost still counts for the
-    /// budgets. The name is free again: a new job or key with this name is submitted, and may be
-    /// billed.
+    /// Removes the jobs that match a filter from the ledger, and returns their number. Their files
+    /// are not deleted, and their cost still counts for the budgets. Their names are free again: a
+    /// new job or key with such a name is submitted, and may be billed.
     ///
-    /// Jobs whose submissions may be billed and whose pictures are not saved cannot be removed:
+    /// Jobs whose submissions may be billed and whose pictures are not saved stay in the ledger:
     /// those are [`Submitting`](JobState::Submitting), [`Submitted`](JobState::Submitted),
     /// [`Ready`](JobState::Ready) or [`Unknown`](JobState::Unknown).
     ///
     /// # Errors
     ///
-    /// - [`State`](ErrorKind::State): there is no job with this name, or it cannot be removed.
-    /// - [`Ledger`](ErrorKind::Ledger): the ledger cannot be written.
-    pub async fn forget(self, name: &str) -> Result<(), Error> {
-        match self.forget_all(&Filter::all().name(name)).await? {
-            0 => Err(unchanged(&self.existing(name).await?, &either(JobState::FORGETTABLE))),
-            _ => Ok(()),
-        }
-    }
-
-    /// [Removes](Self::forget) the jobs that match a filter and are in one of the states
-    /// [`FORGETTABLE`](JobState::FORGETTABLE). Returns their number.
-    ///
-    /// # Errors
-    ///
     /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be written. Some jobs may be removed:
     /// each transaction removes up to 1,000.
-    pub async fn forget_all(self, filter: &Filter) -> Result<u64, Error> {
+    pub async fn forget(self, filter: &Filter) -> Result<u64, Error> {
         let forget = |database: &mut Database, ended: &Ended| {
             let done = format!("(SELECT id FROM jobs WHERE {})", ended.condition(database));
             // Without the job, nobody downloads a damaged picture again, so its record is closed.
@@ -130,7 +117,7 @@ impl Jobs<'_> {
                 let find = format!(
                     "SELECT j.id, COALESCE(j.submission, 0), j.number FROM jobs j
                      WHERE {} AND {listed}",
-                    state_in(states)
+                    States(states)
                 );
                 Ok(Ended { jobs: database.rows(&find, values)?, states })
             });
@@ -145,7 +132,7 @@ impl Jobs<'_> {
                 let left = format!(
                     "SELECT COUNT(*) FROM jobs WHERE id IN ({}) AND {}",
                     database.numbers(1),
-                    state_in(states)
+                    States(states)
                 );
                 let [ids, _] = ended.values();
                 let left: i64 = database.value(&left, [ids])?;
@@ -170,7 +157,7 @@ impl Ended {
         let (ids, submissions) = (database.numbers(1), database.elements(2));
         format!(
             "id IN ({ids}) AND id || ' ' || COALESCE(submission, 0) IN ({submissions}) AND {}",
-            state_in(self.states)
+            States(self.states)
         )
     }
 
@@ -194,7 +181,7 @@ mod tests {
         let ledger = Ledger::open(directory.path().join("ledger.db")).await.unwrap();
         let fox = imagekiln::types::Gen2Pro::new("a red fox");
         ledger.jobs().add([Job::new("fox", "fox.jpg", fox)]).await.unwrap();
-        ledger.jobs().cancel(&Filter::all()).await.unwrap();
+        ledger.jobs().cancel(&Filter::default()).await.unwrap();
         let retry = |database: &mut Database, ended: &Ended| {
             // As another person does between the list and the change.
             database.execute("UPDATE jobs SET state = 'queued', reason = 'other'", [])?;
@@ -202,7 +189,7 @@ mod tests {
                 format!("UPDATE jobs SET reason = NULL WHERE {}", ended.condition(database));
             database.execute(&retry, ended.values()).map(drop)
         };
-        ledger.jobs().change_ended(&Filter::all(), JobState::RETRIABLE, retry).await.unwrap();
+        ledger.jobs().change_ended(&Filter::default(), JobState::RETRIABLE, retry).await.unwrap();
         let reason = ledger.jobs().get("fox").await.unwrap().unwrap().reason;
         assert_eq!(reason.as_deref(), Some("other"));
     }

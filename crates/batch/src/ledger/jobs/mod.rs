@@ -11,8 +11,10 @@ pub(super) mod status;
 use imagekiln::{Request, journal::Record};
 
 use self::status::{TABLES, matching, read_request};
+#[cfg(doc)]
+use crate::JobState;
 use crate::{
-    Error, ErrorKind, Filter, JobState, JobStatus,
+    Error, ErrorKind, Filter, JobStatus,
     ledger::{Ledger, database::Value, records::read},
 };
 
@@ -115,17 +117,6 @@ fn unchanged(job: &JobStatus, expected: &str) -> Error {
     let JobStatus { name, state, .. } = job;
     let message = format!("job `{name}` is {state}, not {expected}; nothing was changed");
     Error::new(ErrorKind::State, message)
-}
-
-/// Lists the states for an error message: `a, b or c`.
-fn either(states: &[JobState]) -> String {
-    match states {
-        [others @ .., one, last] => {
-            let others: String = others.iter().map(|state| format!("{state}, ")).collect();
-            format!("{others}{one} or {last}")
-        }
-        states => states.iter().map(JobState::to_string).collect(),
-    }
 }
 
 pub(super) fn no_job(name: &str) -> Error {

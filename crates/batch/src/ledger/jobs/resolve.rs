@@ -16,6 +16,7 @@ use crate::{
         records::{SubmissionRow, advance::JobChange, has_task},
     },
     output::{Output, OutputTarget, SaveError},
+    state::NOT_SUBMITTED,
 };
 
 /// What a person decides about an [`Unknown`](JobState::Unknown) job's submission, for example from
@@ -142,15 +143,17 @@ impl Ledger {
     /// Returns the record of a job's last submission whose task is not known, even if a person has
     /// resolved the job in the meantime.
     pub(crate) async fn lost(&self, name: &str) -> Result<Record, Error> {
-        let lost = "j.name = $1 AND s.task_id IS NULL AND (j.state IN ('queued', 'cancelled')
-            OR j.submission = s.id AND j.state IN ('unknown', 'failed')) ORDER BY s.id";
+        let lost = format!(
+            "j.name = $1 AND s.task_id IS NULL AND (j.{NOT_SUBMITTED}
+                OR j.submission = s.id AND j.state IN ('unknown', 'failed')) ORDER BY s.id"
+        );
         self.record_of(lost, name, "waiting for its task").await
     }
 
     /// Returns the record of the last submission of a job that meets a condition.
     async fn record_of(
         &self,
-        condition: &'static str,
+        condition: impl Into<String>,
         name: &str,
         expected: &'static str,
     ) -> Result<Record, Error> {
@@ -163,12 +166,12 @@ impl Ledger {
     /// Returns the records of the submissions that meet a condition with a value.
     pub(in crate::ledger) async fn records(
         &self,
-        condition: &'static str,
+        condition: impl Into<String>,
         value: Option<&str>,
     ) -> Result<Vec<Record>, Error> {
-        let value = value.map(Value::from);
+        let (condition, value) = (condition.into(), value.map(Value::from));
         let find = move |database: &mut Database| {
-            let found = SubmissionRow::find(database, condition, value.clone())?;
+            let found = SubmissionRow::find(database, &condition, value.clone())?;
             Ok(found.into_iter().map(|submission| submission.record).collect())
         };
         self.transaction(find).await

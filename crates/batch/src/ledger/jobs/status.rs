@@ -57,26 +57,26 @@ impl Jobs<'_> {
             .await
     }
 
-    /// Returns the status of every job, in the order in which they were added.
+    /// Returns the status of the jobs that match a filter, in the order in which they were added.
     ///
     /// # Errors
     ///
     /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be read.
-    pub async fn all(self) -> Result<Vec<JobStatus>, Error> {
-        self.list(&Filter::all(), 0, usize::MAX).await
+    pub async fn list(self, filter: &Filter) -> Result<Vec<JobStatus>, Error> {
+        self.page(filter, 0, usize::MAX).await
     }
 
-    /// Returns the status of the next `limit` jobs that match a filter, in the order in which they
-    /// were added: those with a [number](JobStatus::number) above `after`.
+    /// Returns a page of a large [list](Self::list): the next `limit` jobs with a
+    /// [number](JobStatus::number) above `after`.
     ///
     /// ```
     /// use imagekiln_batch::{Filter, JobState, Ledger};
     ///
     /// # async fn run(ledger: Ledger) -> Result<(), imagekiln_batch::Error> {
-    /// let failed = Filter::all().states([JobState::Failed, JobState::Unknown]);
+    /// let failed = Filter::states([JobState::Failed, JobState::Unknown]);
     /// let mut last = 0;
     /// loop {
-    ///     let page = ledger.jobs().list(&failed, last, 100).await?;
+    ///     let page = ledger.jobs().page(&failed, last, 100).await?;
     ///     let Some(end) = page.last() else { break };
     ///     last = end.number;
     ///     for job in page {
@@ -90,7 +90,7 @@ impl Jobs<'_> {
     /// # Errors
     ///
     /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be read.
-    pub async fn list(
+    pub async fn page(
         self,
         filter: &Filter,
         after: u64,
@@ -107,13 +107,14 @@ impl Jobs<'_> {
             .await
     }
 
-    /// Returns the same jobs as [`list`](Self::list), with their requests.
+    /// Returns the same jobs as [`page`](Self::page), with their requests, for the pages of `kiln`.
     ///
     /// # Errors
     ///
     /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be read, or a later version wrote a
     /// request.
-    pub async fn list_with_requests(
+    #[doc(hidden)]
+    pub async fn page_with_requests(
         self,
         filter: &Filter,
         after: u64,
@@ -227,9 +228,7 @@ pub(in crate::ledger) fn matching(
     values: &mut Vec<Value>,
 ) -> String {
     let mut conditions = vec!["TRUE".to_owned()];
-    let columns =
-        [("name", &filter.name), ("operation", &filter.operation), ("group_name", &filter.group)];
-    for (column, value) in columns {
+    for (column, value) in [("operation", &filter.operation), ("group_name", &filter.group)] {
         if let Some(value) = value {
             values.push(value.into());
             conditions.push(format!("{table}.{column} = ${}", values.len()));
@@ -263,11 +262,15 @@ fn submission_matching(
             conditions.push(of_submission(format!("n.sent_at {comparison} ${}", values.len())));
         }
     }
-    if let Some(named) = &filter.named {
-        values.push(serde_json::Value::from(&named[..]).to_string().as_str().into());
+    if let Some(names) = &filter.names {
+        values.push(serde_json::Value::from(&names[..]).to_string().as_str().into());
         let texts = database.elements(values.len());
-        let task = of_submission(format!("n.task_id IN ({texts})"));
-        conditions.push(format!("({table}.name IN ({texts}) OR {task})"));
+        // With an OR of both conditions, a database would read all jobs to find a few.
+        conditions.push(format!(
+            "{table}.id IN (SELECT m.id FROM jobs m WHERE m.name IN ({texts}) UNION
+                SELECT m.id FROM jobs m JOIN submissions n ON n.id = m.submission
+                WHERE n.task_id IN ({texts}))"
+        ));
     }
     conditions
 }

@@ -6,34 +6,47 @@ use super::{StoredLimit, StoredLimits, Subject, outage};
 use crate::{
     Error, Scope,
     ledger::database::{Database, Value},
+    state::{ACTIVE, OPEN, UNFINISHED},
 };
 
-/// The number of jobs between their submission and the saved picture. Jobs that a worker gave up
-/// for now (`left_after`) do not count, because their tasks may never become final.
-pub(super) const ACTIVE: &str = "SELECT COUNT(*) FROM jobs
-    WHERE state IN ('submitting', 'submitted', 'ready') AND left_after IS NULL";
+/// Returns the number of jobs between their submission and the saved picture. Jobs that a worker
+/// gave up for now (`left_after`) do not count, because their tasks may never become final.
+pub(super) fn count_active_jobs(database: &mut Database) -> Result<u64, Error> {
+    let count = format!("SELECT COUNT(*) FROM jobs WHERE {ACTIVE} AND left_after IS NULL");
+    Ok(database.value::<i64>(&count, [])?.unsigned_abs())
+}
 
-/// The active jobs, the submissions without a job that are not known to have ended, and the jobs
-/// that a worker is about to submit.
-pub(in crate::ledger) const COUNTED: &str = "SELECT operation, group_name, COUNT(*) FROM jobs
-        WHERE state IN ('submitting', 'submitted', 'ready') AND left_after IS NULL
-        GROUP BY operation, group_name
-    UNION ALL SELECT operation, group_name, COUNT(*) FROM submissions
-        WHERE job IS NULL AND state IN ('open', 'accepted') GROUP BY operation, group_name";
-
-/// Queued jobs that a worker has claimed. The first condition is the text of an index; see
-/// [`OPEN`](super::claims::OPEN).
-const ABOUT_TO_BE_ACTIVE: &str = "
-    UNION ALL SELECT operation, group_name, COUNT(*) FROM jobs
-        WHERE state IN ('queued', 'submitting', 'submitted', 'ready') AND state = 'queued'
-        AND worker IN (SELECT id FROM workers WHERE ended_at IS NULL)
-        GROUP BY operation, group_name";
-
-/// Returns the number of active tasks by scope.
+/// Returns the number of active tasks by scope: active jobs, and submissions without a job that are
+/// not known to have ended.
 pub(in crate::ledger) fn count_active(
     database: &mut Database,
-    counted: &str,
 ) -> Result<HashMap<Scope, i64>, Error> {
+    count(database, &active_tasks())
+}
+
+/// Like [`count_active`], with the queued jobs that a worker has claimed and is about to submit.
+fn count_active_and_claimed(database: &mut Database) -> Result<HashMap<Scope, i64>, Error> {
+    let active = active_tasks();
+    // The first condition is the text of an index.
+    let claimed = format!(
+        "{active} UNION ALL SELECT operation, group_name, COUNT(*) FROM jobs
+            WHERE {OPEN} AND state = 'queued'
+            AND worker IN (SELECT id FROM workers WHERE ended_at IS NULL)
+            GROUP BY operation, group_name"
+    );
+    count(database, &claimed)
+}
+
+fn active_tasks() -> String {
+    format!(
+        "SELECT operation, group_name, COUNT(*) FROM jobs
+            WHERE {ACTIVE} AND left_after IS NULL GROUP BY operation, group_name
+        UNION ALL SELECT operation, group_name, COUNT(*) FROM submissions
+            WHERE job IS NULL AND {UNFINISHED} GROUP BY operation, group_name"
+    )
+}
+
+fn count(database: &mut Database, counted: &str) -> Result<HashMap<Scope, i64>, Error> {
     let mut active = HashMap::new();
     let rows = database.rows::<(String, Option<String>, i64)>(counted, [])?;
     for (operation, group, count) in &rows {
@@ -68,11 +81,7 @@ impl Gate {
         let condition = "paused_at IS NOT NULL OR max_active IS NOT NULL OR rate IS NOT NULL";
         let limits = StoredLimits::read(database, condition, [])?;
         let has_caps = limits.0.values().any(|limit| limit.max_active.is_some());
-        let active = if has_caps {
-            count_active(database, &format!("{COUNTED}{ABOUT_TO_BE_ACTIVE}"))?
-        } else {
-            HashMap::new()
-        };
+        let active = if has_caps { count_active_and_claimed(database)? } else { HashMap::new() };
         let now = database.now();
         let turns = limits.0.iter().filter_map(|(scope, of)| Some((scope.clone(), of.turns(now)?)));
         let (turns, blocked) = (turns.collect(), blocked.to_vec());

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::{
     Limit, LimitReached, RunLimits, StoredLimits, Subject,
-    active::{ACTIVE, COUNTED, count_active},
+    active::{count_active, count_active_jobs},
     outage::{self, OF_OPERATION},
     spending::{SPENDING, Spending, prices},
 };
@@ -112,12 +112,12 @@ pub(in crate::ledger) fn admission(
         return Ok(refused(scope, limit));
     }
     if let Some(RunLimits { max_active, .. }) = run
-        && database.value::<i64>(ACTIVE, [])?.unsigned_abs() >= max_active as u64
+        && count_active_jobs(database)? >= max_active as u64
     {
         return Ok(refused(&Scope::Ledger, Limit::ActiveTasks { most: max_active as u64 }));
     }
     if limits.iter().any(|(limit, _)| limit.max_active.is_some()) {
-        let active = count_active(database, COUNTED)?;
+        let active = count_active(database)?;
         for (limit, scope) in &limits {
             let active = active.get(scope).copied().unwrap_or_default();
             if let Some(most) = limit.max_active.filter(|most| active >= *most) {

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::{
     StoredLimits, Subject,
-    active::{COUNTED, count_active},
+    active::count_active,
     admission::refusal,
     held::free_left,
     outage::{self, Outage},
@@ -46,7 +46,7 @@ pub struct LimitStatus {
     /// The known costs of the submissions in credits. 0 for [`Scope::EachGroup`].
     pub credits: f64,
     /// The number of submissions that may be billed and whose cost is not known. Budgets count each
-    /// of them with the [price](Limits::prices) of its operation.
+    /// of them with the [price](Limits::set_price) of its operation.
     pub without_cost: u64,
     /// The number of active tasks.
     pub active: u64,
@@ -87,12 +87,15 @@ impl Limits<'_> {
         self.set_limit(scope, "budget", credits.into()).await
     }
 
-    /// Sets what the submissions of an operation cost, or removes the price. [`Prices`] describes
-    /// when a known cost replaces the price.
+    /// Sets what the submissions of an operation cost, or removes the price.
     ///
     /// Budgets count jobs and submissions without a job with this price until their costs are
-    /// known. Without a price, a budget allows one submission of an operation, and no other until
-    /// the response shows the cost: several submissions of unknown cost could exceed the budget.
+    /// known. When a cost of the operation is known, the highest known cost replaces the price, so
+    /// that budgets reserve enough credits. A price with a part [per
+    /// megapixel](Price::per_megapixel) is always used, because the cost of one size says nothing
+    /// about the cost of another size. Without a price, a budget allows one submission of an
+    /// operation, and no other until the response shows the cost: several submissions of unknown
+    /// cost could exceed the budget.
     ///
     /// [`Price::of`] describes which size counts for a price per megapixel.
     ///
@@ -227,7 +230,7 @@ impl Limits<'_> {
         self.ledger
             .transaction(|database| {
                 let limits = StoredLimits::read(database, "TRUE", [])?;
-                let active = count_active(database, COUNTED)?;
+                let active = count_active(database)?;
                 let spent = spent(database)?;
                 let statuses = limits.0.into_iter().map(|(scope, limit)| {
                     let (credits, without_cost) = spent.get(&scope).copied().unwrap_or_default();
@@ -253,6 +256,7 @@ impl Limits<'_> {
     /// # Errors
     ///
     /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be read.
+    #[doc(hidden)]
     pub async fn prices(self) -> Result<Prices, Error> {
         self.ledger.transaction(prices).await
     }

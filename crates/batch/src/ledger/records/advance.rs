@@ -12,7 +12,7 @@ use crate::{
         database::{self, Database},
         limits::outage,
     },
-    state::state_in,
+    state::{ACTIVE, NOT_SUBMITTED, PAID, States, SubmissionState},
 };
 
 /// The highest cost that a ledger counts, in credits. It keeps sums of costs finite, because
@@ -108,7 +108,7 @@ impl SubmissionRow {
         let values = [
             self.id.into(),
             (&stored).into(),
-            self.state().into(),
+            (&self.state().to_string()).into(),
             task.map(|task| task.id().to_owned()).into(),
             task.and_then(TaskRef::cost).map(|credits| credits.min(MOST_CREDITS)).into(),
             task.map(|_| database.now()).into(),
@@ -119,16 +119,16 @@ impl SubmissionRow {
     }
 
     /// Returns the value of the column `state`.
-    fn state(&self) -> &'static str {
+    fn state(&self) -> SubmissionState {
         match self.record.state() {
-            State::Unknown => "open",
-            State::Accepted | State::Ready => "accepted",
-            State::NotBilled => "withdrawn",
+            State::Unknown => SubmissionState::Open,
+            State::Accepted | State::Ready => SubmissionState::Accepted,
+            State::NotBilled => SubmissionState::Withdrawn,
             // A job whose task is not known is settled because a person resolved it as paid. A
             // submission without a job is settled because it is dismissed as not billed, so no
             // budget counts it.
-            _ if self.record.task().is_none() && self.job.is_none() => "withdrawn",
-            _ => "settled",
+            _ if self.record.task().is_none() && self.job.is_none() => SubmissionState::Withdrawn,
+            _ => SubmissionState::Settled,
         }
     }
 
@@ -136,7 +136,7 @@ impl SubmissionRow {
     /// makes the other changes: it chooses the location of a ready picture, and describes a saved
     /// one.
     fn job_change(&self, now: i64) -> Option<JobChange> {
-        let (job, paid) = (self.job?, &[JobState::Submitted, JobState::Ready][..]);
+        let (job, paid) = (self.job?, PAID.0);
         let (to, from, reason) = match self.record.state() {
             State::NotBilled => (
                 JobState::Queued,
@@ -172,10 +172,10 @@ impl SubmissionRow {
             "UPDATE jobs SET state = $1, changed_at = $3, left_after = NULL,
              reason = CASE WHEN $1 <> 'queued' OR state = 'unknown' THEN $2 END,
              submission = CASE WHEN $1 <> 'queued' THEN $4 END,
-             worker = CASE WHEN state IN ('submitting', 'submitted', 'ready') THEN worker END
+             worker = CASE WHEN {ACTIVE} THEN worker END
              WHERE id = $5 AND {} AND
-                (submission = $4 OR state IN ('queued', 'cancelled'))",
-            state_in(from)
+                (submission = $4 OR {NOT_SUBMITTED})",
+            States(from)
         );
         let values =
             vec![to.as_str().into(), reason.into(), now.into(), self.id.into(), job.into()];
@@ -268,7 +268,7 @@ mod tests {
         if !(POSTGRES.is_present)() && std::env::var_os(POSTGRES.variable).is_none() {
             return;
         }
-        let ledger = Ledger::connect(&cluster().create_database()).await.unwrap();
+        let ledger = Ledger::open(&cluster().create_database()).await.unwrap();
         let check = |database: &mut Database| {
             check_that_stale_rows_are_not_written(database);
             Ok(())

@@ -97,7 +97,8 @@ fn adopt(
     let known = SubmissionRow::find_one(database, "s.id = $1", submission)?;
     let own = known.as_ref().and_then(|known| known.record.task());
     let is_own = own.is_some_and(|own| own.id() == task_id);
-    if !is_own && (state == "submitted" || has_task(database, task_id, operation)?) {
+    if !is_own && (state == JobState::Submitted.as_str() || has_task(database, task_id, operation)?)
+    {
         return Ok(None);
     }
     let mut submission = match known {

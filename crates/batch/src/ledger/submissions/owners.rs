@@ -10,6 +10,7 @@ use tokio::task::spawn_blocking;
 use crate::{
     Error,
     ledger::{Ledger, database::Database, records::SubmissionRow},
+    state::UNFINISHED,
 };
 
 /// Takes a lock that ends with the connection to PostgreSQL. Does not wait: until the server
@@ -52,16 +53,16 @@ impl Ledger {
 
     /// Returns the same records, and whether other processes own some more.
     async fn records_and_owners(&self) -> Result<(Vec<Record>, bool), Error> {
-        const OPEN: &str = "s.state IN ('open', 'accepted') AND s.job IS NULL";
         let owner = self.0.owner;
         // If another process has locked the file, it resumes what nobody else owns.
         let of_file = if self.0.source.is_of_other() { "1 = 1" } else { "1 = 0" };
         let find = move |database: &mut Database| {
+            let open = format!("s.{UNFINISHED} AND s.job IS NULL");
             let runs = database.either(of_file, IS_LOCKED);
             let others = format!("(s.owner <> $1 AND {runs})");
-            let free = format!("{OPEN} AND {others} IS NOT TRUE ORDER BY s.id");
+            let free = format!("{open} AND {others} IS NOT TRUE ORDER BY s.id");
             let free = SubmissionRow::find(database, &free, [owner.into()])?;
-            let owned = format!("SELECT 1 FROM submissions s WHERE {OPEN} AND {others} LIMIT 1");
+            let owned = format!("SELECT 1 FROM submissions s WHERE {open} AND {others} LIMIT 1");
             let is_owned = database.finds(&owned, [owner.into()])?;
             Ok((free.into_iter().map(|row| row.record).collect(), is_owned))
         };

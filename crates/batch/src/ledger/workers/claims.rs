@@ -13,16 +13,13 @@ use crate::{
         },
         limits::{LimitReached, Subject, active::Gate, admission::refusal},
     },
+    state::{OPEN, PAID},
 };
 
 /// The maximum size in bytes of a request that a worker reads when it claims the job. Larger
 /// requests contain images, and the worker reads them only when it needs them, because many claimed
 /// jobs wait at the same time.
 const SMALL: i64 = 16 * 1024;
-
-/// The states in which a job can have a worker that continues it. SQLite only uses an index of
-/// these jobs if a condition contains the same text.
-pub(super) const OPEN: &str = "state IN ('queued', 'submitting', 'submitted', 'ready')";
 
 /// A job that only this worker can change.
 #[derive(Debug, Clone)]
@@ -173,7 +170,7 @@ fn claim_paid(database: &mut Database, demand: &Demand) -> Result<(), Error> {
         return Ok(());
     }
     let find = format!(
-        "SELECT id FROM jobs WHERE {CLAIMABLE} AND state IN ('ready', 'submitted')
+        "SELECT id FROM jobs WHERE {CLAIMABLE} AND {PAID}
          ORDER BY state, priority DESC, id LIMIT $2"
     );
     let limit = i64::try_from(demand.paid).unwrap_or(i64::MAX);
@@ -312,6 +309,6 @@ mod tests {
         if !(POSTGRES.is_present)() && std::env::var_os(POSTGRES.variable).is_none() {
             return;
         }
-        check_plans(Ledger::connect(&cluster().create_database()).await.unwrap()).await;
+        check_plans(Ledger::open(&cluster().create_database()).await.unwrap()).await;
     }
 }

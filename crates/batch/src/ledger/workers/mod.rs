@@ -6,7 +6,7 @@ pub(super) mod steps;
 
 use std::{sync::Arc, time::Duration};
 
-use self::claims::{OPEN, lease_lost};
+use self::claims::lease_lost;
 use crate::{
     Error, ErrorKind,
     ledger::{
@@ -15,6 +15,7 @@ use crate::{
         identity::Marking,
         limits::{RunLimits, outage},
     },
+    state::{OPEN, PAID},
 };
 
 /// How long a request may still be on its way after the lease of its worker has expired. The worker
@@ -159,18 +160,19 @@ impl Ledger {
     ///   until its rate allows it.
     pub(crate) async fn has_more_jobs(&self, worker: i64, submits: bool) -> Result<bool, Error> {
         self.transaction(move |database| {
-            let find = "SELECT 1 FROM jobs WHERE worker <> $1
-                    AND state IN ('queued', 'submitting', 'submitted', 'ready')
+            let find = format!(
+                "SELECT 1 FROM jobs WHERE worker <> $1 AND {OPEN}
                 OR worker IS NULL AND (left_after IS NULL OR left_after < $1)
-                    AND (state IN ('submitted', 'ready') OR state = 'queued' AND $2 = 1
+                    AND ({PAID} OR state = 'queued' AND $2 = 1
                         AND EXISTS (SELECT 1 FROM limits
                             WHERE (paused_at IS NOT NULL OR next_at > $3)
                             AND (scope = 'ledger' OR scope = 'operation' AND name = operation
                             OR scope = 'group' AND group_name IS NOT NULL
                                 AND name IN (group_name, ''))))
-                LIMIT 1";
+                LIMIT 1"
+            );
             let values = [worker.into(), i64::from(submits).into(), database.now().into()];
-            database.finds(find, values)
+            database.finds(&find, values)
         })
         .await
     }

@@ -12,7 +12,7 @@ use imagekiln_batch::{Advanced, Batch, Dispatcher, ErrorKind, Filter, JobState, 
 use imagekiln_testbed::Trial;
 use tokio::{task, time};
 
-use crate::support::{Backend, Fixture, PRICE, assert_equal, both, job, jobs, sqlite, state};
+use crate::support::{Backend, Fixture, PRICE, all, assert_equal, both, job, jobs, sqlite, state};
 
 pub fn tests() -> Vec<Trial> {
     let tests = [
@@ -120,7 +120,7 @@ async fn a_queue_is_filled_again_from_the_ledger(backend: Backend) {
     drop(lost);
     let ledger = fixture.reopen(ledger).await;
     let open = [JobState::Queued, JobState::Submitted, JobState::Ready];
-    let open = ledger.jobs().list(&Filter::all().states(open), 0, 100).await.unwrap();
+    let open = ledger.jobs().page(&Filter::states(open), 0, 100).await.unwrap();
     assert_eq!(open.len(), 3);
     let next = dispatcher(&fixture, &ledger).await;
     deliver(&next, open.into_iter().map(|job| job.name)).await;
@@ -326,11 +326,11 @@ async fn settings_of_runs_are_refused() {
         assert_eq!(error.kind(), ErrorKind::State);
         assert!(error.to_string().contains(named), "{error}");
     }
-    assert_eq!(ledger.jobs().all().await.unwrap().len(), 0);
+    assert_eq!(all(&ledger).await.len(), 0);
     let elsewhere = Fixture::new(Backend::Sqlite).await;
     fixture.batch(&ledger).check_service().await.unwrap();
     let elsewhere = Batch::open(elsewhere.client(), ledger.clone()).unwrap().jobs(jobs(1));
     let Err(error) = elsewhere.dispatcher().await else { panic!("another service is not refused") };
     assert_eq!(error.kind(), ErrorKind::Elsewhere);
-    assert_eq!(ledger.jobs().all().await.unwrap().len(), 0);
+    assert_eq!(all(&ledger).await.len(), 0);
 }

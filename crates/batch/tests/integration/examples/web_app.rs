@@ -20,7 +20,7 @@ use serde_json::Value;
 use tokio::{sync::oneshot, task, time};
 
 use super::{FAULTS, Process, command, fixture, path_of};
-use crate::support::{Backend, Fixture, open};
+use crate::support::{Backend, Fixture, all, open};
 
 pub fn tests() -> Vec<Trial> {
     let sqlite = &[];
@@ -168,7 +168,7 @@ fn browser() -> reqwest::Client {
 /// A person looks up what no webhook has found.
 async fn resolve_unknown(fixture: &Fixture, ledger: Ledger) {
     let batch = fixture.batch(&ledger);
-    for job in ledger.jobs().all().await.unwrap() {
+    for job in all(&ledger).await {
         let prompt = job.metadata.unwrap()["prompt"].clone();
         let is_it = |task: &TaskView| task.request["prompt"] == prompt;
         let task = fixture.simulator.tasks().into_iter().find(is_it);

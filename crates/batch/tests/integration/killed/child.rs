@@ -111,7 +111,7 @@ async fn connect(name: &str) -> Ledger {
         return open(name).await;
     }
     for _ in 0..CONNECTIONS {
-        match Ledger::connect(name).await {
+        match Ledger::open(name).await {
             Ok(ledger) => {
                 return with_acceptance_log(ledger, env::var(DIRECTORY).unwrap().as_ref()).await;
             }

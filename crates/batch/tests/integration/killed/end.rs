@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::{child::is_lost, scenario::Scenario};
 use crate::{
-    support::{PRICE, assert_equal, is_picture},
+    support::{PRICE, all, assert_equal, is_picture},
     webhooks::event,
 };
 
@@ -73,7 +73,7 @@ impl Scenario {
     pub async fn compare(self, name: &str) -> Found {
         let ledger = self.fixture.ledger().await;
         let billed = self.billed();
-        let jobs = ledger.jobs().all().await.unwrap();
+        let jobs = all(&ledger).await;
         let saved = jobs_in(&ledger, JobState::Saved).await;
         let failed = jobs_in(&ledger, JobState::Failed).await;
         let given_up: Vec<_> = jobs.iter().filter(|job| is_given_up(job, &billed)).collect();
@@ -128,7 +128,7 @@ fn is_given_up(job: &JobStatus, billed: &HashMap<String, TaskView>) -> bool {
 }
 
 async fn jobs_in(ledger: &Ledger, state: JobState) -> Vec<JobStatus> {
-    let jobs = ledger.jobs().all().await.unwrap();
+    let jobs = all(ledger).await;
     jobs.into_iter().filter(|job| job.state == state).collect()
 }
 

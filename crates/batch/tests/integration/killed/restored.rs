@@ -10,7 +10,7 @@ use super::{
     child::{jobs, with_acceptance_log},
     scenario::Scenario,
 };
-use crate::support::Backend;
+use crate::support::{Backend, all};
 
 /// Every fourth response is lost. No other fault ends a job, so that each task has a job that must
 /// not be queued.
@@ -38,7 +38,7 @@ pub async fn a_restored_ledger_pays_for_nothing_twice(backend: Backend) {
     let ledger = open(&scenario).await;
     ledger.adopt_output(scenario.fixture.output()).await.unwrap();
     let billed = scenario.billed();
-    for job in ledger.jobs().all().await.unwrap() {
+    for job in all(&ledger).await {
         let is_known = job.state != JobState::Queued || !billed.contains_key(&job.name);
         assert!(is_known, "the next run would pay again for {job:?}");
     }

@@ -6,7 +6,7 @@ use imagekiln_batch::{JobState, JobStatus, Ledger, Resolution};
 use imagekiln_simulator::TaskView;
 
 use super::{fuse::Fuses, world::World};
-use crate::support::{assert_equal, is_picture};
+use crate::support::{all, assert_equal, is_picture};
 
 impl World {
     /// The billed tasks by the name of their job, of which there is at most one.
@@ -25,7 +25,7 @@ impl World {
         // The processes have ended: their submissions are no longer in flight.
         self.fixture.execute("UPDATE imagekiln.submissions SET hold_until = NULL").await;
         let billed = self.billed();
-        for JobStatus { name, state, .. } in ledger.jobs().all().await.unwrap() {
+        for JobStatus { name, state, .. } in all(ledger).await {
             if state == JobState::Unknown {
                 let paid = billed.contains_key(&name);
                 let resolution = if paid { Resolution::Paid } else { Resolution::NotPaid };
@@ -37,7 +37,7 @@ impl World {
     /// Checks the invariants that hold after every step.
     pub fn check(&self) {
         let billed = self.billed();
-        let jobs = self.look(async { self.fixture.ledger().await.jobs().all().await.unwrap() });
+        let jobs = self.look(async { all(&self.fixture.ledger().await).await });
         for JobStatus { name, state, location, reason, .. } in jobs {
             match state {
                 JobState::Queued => assert!(!billed.contains_key(&name), "job {name} is billed"),
@@ -60,7 +60,7 @@ impl World {
                 self.resolve(&ledger).await;
             }
             batch.run().await.unwrap();
-            (ledger.jobs().all().await.unwrap(), ledger.reports().jobs().await.unwrap())
+            (all(&ledger).await, ledger.reports().jobs().await.unwrap())
         });
         let billed = self.billed();
         // Webhooks and persons do not know the cost.

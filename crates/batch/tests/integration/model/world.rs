@@ -15,7 +15,7 @@ use super::{
     step::Step,
 };
 use crate::{
-    support::{Backend, Fixture, PRICE, job},
+    support::{Backend, Fixture, PRICE, all, job},
     webhooks::event,
 };
 
@@ -179,7 +179,7 @@ impl World {
     /// The cost of tasks that webhooks found. The budget does not count them while no price is
     /// known.
     fn uncounted(&self) -> f64 {
-        let jobs = self.look(async { self.fixture.ledger().await.jobs().all().await.unwrap() });
+        let jobs = self.look(async { all(&self.fixture.ledger().await).await });
         let is_uncounted = |job: &&JobStatus| job.task_id.is_some() && job.credits.is_none();
         jobs.iter().filter(is_uncounted).count() as f64 * PRICE
     }

@@ -44,7 +44,7 @@ fn jobs(ledger: Option<&str>) -> Option<Vec<JobStatus>> {
     let runtime = Builder::new_current_thread().build().ok()?;
     let read = async {
         let ledger = Ledger::open_read_only(path).await?;
-        ledger.jobs().list(&Filter::all(), 0, MOST).await
+        ledger.jobs().page(&Filter::default(), 0, MOST).await
     };
     runtime.block_on(read).ok()
 }

@@ -99,7 +99,7 @@ pub async fn change(context: &Context, ledger: &Ledger, change: Change) -> Resul
         }
         Change::Retry(jobs) => {
             let (jobs, named) = jobs.read(context, ledger, JobState::RETRIABLE).await?;
-            (ledger.jobs().retry_all(&jobs, u64::MAX).await?, named, "retried", "retried")
+            (ledger.jobs().retry(&jobs, None).await?, named, "retried", "retried")
         }
         Change::Forget(jobs) => {
             if jobs.state.is_empty() && !jobs.jobs.has_names() {
@@ -108,7 +108,7 @@ pub async fn change(context: &Context, ledger: &Ledger, change: Change) -> Resul
                 return Err(Failure::usage(problem).advise(advice));
             }
             let (jobs, named) = jobs.read(context, ledger, JobState::FORGETTABLE).await?;
-            (ledger.jobs().forget_all(&jobs).await?, named, "removed", "removed")
+            (ledger.jobs().forget(&jobs).await?, named, "removed", "removed")
         }
         Change::Archive { older_than } => {
             (ledger.jobs().archive(older_than).await?, 0, "archived", "archived")
@@ -160,6 +160,6 @@ impl Ended {
             let named = jobs.must_be(ledger, states).await?;
             return Ok((jobs.filter, named));
         }
-        Ok((jobs.filter.states(state), 0))
+        Ok((Filter { states: Some(state), ..jobs.filter }, 0))
     }
 }

@@ -115,38 +115,38 @@ fn rate(text: &str) -> Result<u64, String> {
 /// Changes the limits, and prints all of them.
 pub async fn execute(context: &Context, ledger: &Ledger, options: Options) -> Result<(), Failure> {
     let Options { pause, unpause, budget, max_active, rate, price, of } = options;
-    let (limits, scope) = (ledger.limits(), of.scope());
+    let scope = of.scope();
     if pause {
-        limits.pause(scope.clone()).await?;
+        ledger.limits().pause(scope.clone()).await?;
     }
     if let Some(credits) = budget {
-        limits.set_budget(scope.clone(), credits).await?;
+        ledger.limits().set_budget(scope.clone(), credits).await?;
     }
     if let Some(tasks) = max_active {
-        limits.set_max_active(scope.clone(), tasks).await?;
+        ledger.limits().set_max_active(scope.clone(), tasks).await?;
     }
     if let Some(per_minute) = rate {
-        limits.set_rate(scope.clone(), per_minute).await?;
+        ledger.limits().set_rate(scope.clone(), per_minute).await?;
     }
     for ModelPrice(model, price) in price {
-        limits.set_price(&model, price).await?;
+        ledger.limits().set_price(&model, price).await?;
     }
     if unpause {
-        limits.unpause(scope.clone()).await?;
+        ledger.limits().unpause(scope.clone()).await?;
     }
     // The user may have misspelled the name of the group: without jobs, its limit has no effect.
-    if let Scope::Group(name) = &scope
-        && ledger.jobs().list(&Filter::all().group(name), 0, 1).await?.is_empty()
-    {
-        context.output.note(&format!("the ledger has no jobs of {}", shown(&scope)));
+    if let Scope::Group(name) = &scope {
+        let of_group = Filter { group: Some(name.clone()), ..Filter::default() };
+        if ledger.jobs().page(&of_group, 0, 1).await?.is_empty() {
+            context.output.note(&format!("the ledger has no jobs of {}", shown(&scope)));
+        }
     }
     list(context, ledger).await
 }
 
 async fn list(context: &Context, ledger: &Ledger) -> Result<(), Failure> {
-    let limits = ledger.limits();
-    let (prices, outages) = (limits.prices().await?, limits.outages().await?);
-    let limits = limits.list().await?;
+    let (prices, outages) = (ledger.limits().prices().await?, ledger.limits().outages().await?);
+    let limits = ledger.limits().list().await?;
     let people = || {
         let mut lines: Vec<_> = limits.iter().map(for_people).collect();
         if lines.is_empty() {

@@ -15,9 +15,7 @@ use reqwest::Url;
 use crate::{
     args::model::model_names, failure::Failure, files::directory, models, process::Process,
 };
-#[cfg(feature = "postgres")]
-use imagekiln_batch::ErrorKind;
-use imagekiln_batch::{JobState, Ledger};
+use imagekiln_batch::{ErrorKind, JobState, Ledger};
 
 /// The name of the ledger in a directory. The leading dot hides the file among the pictures.
 const FILE_NAME: &str = ".kiln-batch.db";
@@ -177,24 +175,48 @@ impl Place {
 
     /// Opens the ledger read-only, which changes nothing.
     pub async fn read(&self) -> Result<Ledger, Failure> {
-        match self {
-            Self::File(path) => Ok(Ledger::open_read_only(path).await?),
-            Self::Server(url) => read(url).await,
-        }
+        Ok(Ledger::open_read_only(self.path_or_url()?).await?)
     }
 
     /// Opens the ledger if it exists.
+    #[cfg_attr(not(feature = "postgres"), expect(unused_variables, reason = "for PostgreSQL"))]
     pub async fn find(&self, process: &Process, access: Access) -> Result<Option<Ledger>, Failure> {
-        let path = match self {
-            Self::File(path) if access == Access::Create || path.exists() => path,
-            Self::File(_) => return Ok(None),
-            Self::Server(url) => return connect(process, url, access).await,
+        let place = self.path_or_url()?;
+        if access != Access::Create && self.is_missing().await? {
+            return Ok(None);
+        }
+        let ledger = match access {
+            Access::Create | Access::Run => Ledger::open(place).await?,
+            Access::Manage => Ledger::open_to_manage(place).await?,
         };
-        let opened = match access {
-            Access::Create | Access::Run => Ledger::open(path).await,
-            Access::Manage => Ledger::open_to_manage(path).await,
-        };
-        Ok(Some(opened?))
+        // The acceptance log keeps accepted tasks on this machine, in case the server loses them.
+        // Without a home directory there is no place for the log, so only the server has the tasks.
+        #[cfg(feature = "postgres")]
+        if let (Self::Server(_), Some(state)) = (self, directory::state(process)) {
+            return Ok(Some(ledger.with_acceptance_log(state.join("acceptances")).await?));
+        }
+        Ok(Some(ledger))
+    }
+
+    async fn is_missing(&self) -> Result<bool, Failure> {
+        let Self::Server(url) = self else { return Ok(!self.may_exist()) };
+        match Ledger::open_read_only(url).await {
+            Err(error) if error.kind() == ErrorKind::Missing => Ok(true),
+            opened => Ok(opened.map(|_| false)?),
+        }
+    }
+
+    fn path_or_url(&self) -> Result<&Path, Failure> {
+        match self {
+            Self::File(path) => Ok(path),
+            Self::Server(url) if cfg!(feature = "postgres") => Ok(Path::new(url)),
+            Self::Server(_) => {
+                Err(Failure::usage("this build of kiln cannot use ledgers in PostgreSQL").advise(
+                    "turn on the Cargo feature `postgres` of imagekiln-cli, or pass a file to \
+                     --ledger",
+                ))
+            }
+        }
     }
 }
 
@@ -221,44 +243,6 @@ fn without_password(url: &str) -> String {
     // Fails only for URLs without a host, which have no password either.
     let _ = url.set_password(None);
     url.into()
-}
-
-#[cfg(feature = "postgres")]
-async fn connect(process: &Process, url: &str, access: Access) -> Result<Option<Ledger>, Failure> {
-    if access != Access::Create
-        && let Err(error) = Ledger::connect_read_only(url).await
-    {
-        let is_missing = error.kind() == ErrorKind::Missing;
-        return if is_missing { Ok(None) } else { Err(error.into()) };
-    }
-    let ledger = Ledger::connect(url).await?;
-    // The acceptance log keeps accepted tasks on this machine, in case the server loses them.
-    // Without a home directory there is no place for the log, so only the server has the tasks.
-    Ok(Some(match directory::state(process) {
-        Some(state) => ledger.with_acceptance_log(state.join("acceptances")).await?,
-        None => ledger,
-    }))
-}
-
-#[cfg(feature = "postgres")]
-async fn read(url: &str) -> Result<Ledger, Failure> {
-    Ok(Ledger::connect_read_only(url).await?)
-}
-
-#[cfg(not(feature = "postgres"))]
-async fn connect(_: &Process, _: &str, _: Access) -> Result<Option<Ledger>, Failure> {
-    Err(without_postgres())
-}
-
-#[cfg(not(feature = "postgres"))]
-async fn read(_: &str) -> Result<Ledger, Failure> {
-    Err(without_postgres())
-}
-
-#[cfg(not(feature = "postgres"))]
-fn without_postgres() -> Failure {
-    Failure::usage("this build of kiln cannot use ledgers in PostgreSQL")
-        .advise("turn on the Cargo feature `postgres` of imagekiln-cli, or pass a file to --ledger")
 }
 
 /// Parses one of these states.

@@ -154,13 +154,13 @@ pub fn report_table(report: &Report) -> Table<5> {
         let credits = format!("{:.2}", Credits(row.credits));
         [row.state.to_string(), row.jobs.to_string(), credits, row.operation.clone(), note]
     };
-    Table::with_heading(["STATE", "JOBS", "CREDITS", "MODEL", ""], report.rows().iter().map(row))
+    Table::with_heading(["STATE", "JOBS", "CREDITS", "MODEL", ""], report.rows.iter().map(row))
         .numbers(&[1, 2])
         .wrapped(&[3, 4])
 }
 
 pub fn report_event(report: &Report) -> Value {
-    let rows = report.rows();
+    let rows = &report.rows;
     let mut states: BTreeMap<JobState, u64> = BTreeMap::new();
     for row in rows {
         *states.entry(row.state).or_default() += row.jobs;

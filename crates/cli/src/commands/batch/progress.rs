@@ -126,7 +126,7 @@ impl Bars {
 }
 
 fn count(report: &Report, is: impl Fn(JobState) -> bool) -> u64 {
-    report.rows().iter().filter(|row| is(row.state)).map(|row| row.jobs).sum()
+    report.rows.iter().filter(|row| is(row.state)).map(|row| row.jobs).sum()
 }
 
 /// Whether a run no longer continues a job in this state.

@@ -74,14 +74,14 @@ pub async fn status(
         states if states.is_empty() => NEEDS_ATTENTION.to_vec(),
         states => states,
     };
-    let filter = options.conditions.filter(Filter::all().states(states));
+    let filter = options.conditions.filter(Filter::states(states));
     let filter = sent_at(filter, options.sent);
     let (report, mut outages) = (ledger.reports().jobs().await?, ledger.limits().outages().await?);
     if report.count(JobState::Queued) == 0 {
         outages.clear();
     }
     let width = (context.process().stdout.columns)();
-    let people = || match report.rows() {
+    let people = || match &report.rows[..] {
         [] => "the ledger contains no jobs\n".to_owned(),
         _ => {
             let held = wrapped(&outage_lines(&outages).join("\n"), width);
@@ -147,7 +147,7 @@ async fn list(
     after: u64,
 ) -> Result<Vec<ListedJob>, Error> {
     let mut jobs = Vec::new();
-    for job in ledger.jobs().list(filter, after, PAGE).await? {
+    for job in ledger.jobs().page(filter, after, PAGE).await? {
         let (mut prompt, mut expected) = (None, None);
         if job.state == JobState::Unknown {
             // A request that cannot be read must not hide its job.
@@ -250,8 +250,8 @@ pub async fn write(
     let spinner = context.output.spin("writing the report");
     let now = format!("{} UTC", Clock::utc().minute(now()));
     let filter = match options.state {
-        states if states.is_empty() => Filter::all(),
-        states => Filter::all().states(states),
+        states if states.is_empty() => Filter::default(),
+        states => Filter::states(states),
     };
     let filter = sent_at(options.conditions.filter(filter), options.sent);
     let file = sheet::write(ledger, file, &filter, (&place.title(), &now), &directory).await?;

@@ -133,7 +133,7 @@ impl Decision {
         if !self.by_name {
             return Ok((decided, None));
         }
-        let listed = ledger.jobs().list(filter, 0, usize::MAX).await?;
+        let listed = ledger.jobs().list(filter).await?;
         let done: HashSet<_> = resolved.iter().chain(&*held).map(|job| job.number).collect();
         // The loop below adds the named jobs that were left out, with their present states.
         changed.retain(|job| listed.iter().all(|listed| listed.number != job.number));

@@ -72,9 +72,9 @@ impl Selection {
                           --group";
             return Err(Failure::usage("no jobs are given").advise(advice));
         }
-        let filter = names.iter().fold(Filter::all(), |filter, names| filter.named(names));
+        let filter = Filter { names: names.clone(), ..Filter::default() };
         if let Some(names) = &names {
-            check_known(names, &ledger.jobs().list(&filter, 0, usize::MAX).await?)?;
+            check_known(names, &ledger.jobs().list(&filter).await?)?;
         }
         Ok(Selected { filter: conditions.filter(filter), names })
     }
@@ -86,15 +86,14 @@ impl Conditions {
     }
 
     pub fn filter(self, filter: Filter) -> Filter {
-        let filter = self.model.into_iter().fold(filter, Filter::operation);
-        self.group.into_iter().fold(filter, Filter::group)
+        Filter { operation: self.model, group: self.group, ..filter }
     }
 }
 
 /// Restricts a filter to jobs that were submitted in a time range.
 pub fn sent_at(filter: Filter, sent: Sent) -> Filter {
-    let filter = sent.sent_after.into_iter().fold(filter, Filter::sent_after);
-    sent.sent_before.into_iter().fold(filter, Filter::sent_before)
+    let Sent { sent_after, sent_before } = sent;
+    Filter { sent_after, sent_before, ..filter }
 }
 
 impl Selected {
@@ -104,7 +103,7 @@ impl Selected {
         if self.names.is_none() {
             return Ok(0);
         }
-        let found = ledger.jobs().list(&self.filter, 0, usize::MAX).await?;
+        let found = ledger.jobs().list(&self.filter).await?;
         let Some(job) = found.iter().find(|job| !states.contains(&job.state)) else {
             return Ok(found.len() as u64);
         };

@@ -136,10 +136,10 @@ async fn of_ledger(
     let submitted =
         submitted.filter(|state| ![JobState::Queued, JobState::Cancelled].contains(state));
     let (ledger, title) = (place.read().await?, place.title());
-    let filter = Filter::all().states(submitted);
+    let filter = Filter::states(submitted);
     let mut last = 0;
     loop {
-        let jobs = ledger.jobs().list_with_requests(&filter, last, PAGE).await?;
+        let jobs = ledger.jobs().page_with_requests(&filter, last, PAGE).await?;
         let Some((end, _)) = jobs.last() else { return Ok(()) };
         last = end.number;
         for (job, request) in jobs {
@@ -189,7 +189,7 @@ pub async fn path_of(context: &Context, id: &str) -> Result<Option<PathBuf>, Fai
         return Ok(None);
     };
     let ledger: Ledger = place.read().await?;
-    let jobs = ledger.jobs().list(&Filter::all(), before, 1).await?;
+    let jobs = ledger.jobs().page(&Filter::default(), before, 1).await?;
     let job = jobs.first().filter(|job| job.number == number);
     Ok(job.and_then(job::path).map(Path::to_owned))
 }

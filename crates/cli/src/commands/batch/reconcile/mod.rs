@@ -127,7 +127,7 @@ async fn submissions(
 ) -> Result<Vec<(JobStatus, Submission)>, Failure> {
     let (mut found, mut last) = (Vec::new(), 0);
     loop {
-        let page = ledger.jobs().list_with_requests(&Filter::all(), last, PAGE).await?;
+        let page = ledger.jobs().page_with_requests(&Filter::default(), last, PAGE).await?;
         let Some((end, _)) = page.last() else { return Ok(found) };
         last = end.number;
         let submission = |(job, request): (JobStatus, Request)| {
@@ -156,7 +156,7 @@ async fn carry_out(
     {
         let names = decided.iter().filter(|one| one.finding == finding).map(|one| &one.job.name);
         let names: Vec<_> = names.cloned().collect();
-        let outcome = ledger.jobs().resolve_all(&Filter::all().named(names), resolution).await?;
+        let outcome = ledger.jobs().resolve_all(&Filter::named(names), resolution).await?;
         let left = [(outcome.held, "its request may still be sent"), (outcome.changed, CHANGED)];
         for (jobs, reason) in left {
             let jobs: HashSet<_> = jobs.into_iter().map(|job| job.number).collect();

@@ -144,7 +144,7 @@ pub async fn unrecorded(ledger: &Ledger, mut accepted: Vec<TaskRef>) -> Vec<Task
         return accepted;
     }
     let states = JobState::ALL.into_iter().filter(|state| !WITHOUT_OPEN_TASK.contains(state));
-    let jobs = ledger.jobs().list(&Filter::all().states(states), 0, usize::MAX).await;
+    let jobs = ledger.jobs().list(&Filter::states(states)).await;
     let jobs = jobs.unwrap_or_default();
     let ids: HashSet<_> = jobs.iter().filter_map(|job| job.task_id.as_deref()).collect();
     accepted.retain(|task| !ids.contains(task.id()));
@@ -215,7 +215,7 @@ fn note_pauses(resume: &Resume<'_>, before: &BTreeSet<Scope>, now: &BTreeSet<Sco
 /// Looks for a queued job that a budget in the ledger does not allow. Returns the reason, and what
 /// to do. This does not check the budget of the run, which is an option of the command.
 async fn budget(ledger: &Ledger) -> Option<String> {
-    let queued = ledger.jobs().list(&Filter::all().state(JobState::Queued), 0, 100).await.ok()?;
+    let queued = ledger.jobs().page(&Filter::states([JobState::Queued]), 0, 100).await.ok()?;
     let kind = |job: JobStatus| ((job.operation, job.group, job.pixels), job.name);
     let kinds: BTreeMap<_, _> = queued.into_iter().map(kind).collect();
     for ((operation, group, _), name) in kinds {

@@ -144,9 +144,9 @@ async fn add(
     };
     ledgers::remember(context, &place)?;
     identical::check(&new.candidates, &ledger).await?;
-    let added = Filter::all().named(new.jobs.iter().map(|job| &job.name));
+    let added = Filter::named(new.jobs.iter().map(|job| &job.name));
     ledger.jobs().add(new.jobs.into_iter().map(Into::into)).await?;
-    let jobs = ledger.jobs().list(&added, 0, usize::MAX).await?;
+    let jobs = ledger.jobs().list(&added).await?;
     jobs.iter().try_for_each(|job| print_job(&context.output, job))
 }
 
