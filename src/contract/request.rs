@@ -2,7 +2,7 @@
 //! form, and programs can also build it at run time.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, btree_map::Entry},
+    collections::{BTreeMap, btree_map::Entry},
     fmt,
 };
 
@@ -12,7 +12,7 @@ use super::{
     images::{FieldImages, Images},
     operation::Operation,
 };
-use crate::{Address, ImageInput, IntoJson, Location, Violation, WebhookSecret, values::Fault};
+use crate::{Address, ImageInput, IntoField, Secret, Violation, values::Fault};
 
 /// The maximum amount of text, in bytes, to validate and serialize on the thread of an async task.
 /// This takes about a millisecond.
@@ -20,7 +20,7 @@ const LIGHT: usize = 1024 * 1024;
 
 /// The message about a field or a path parameter that was set twice. The field or parameter keeps
 /// its first value.
-pub(super) const SET_TWICE: &str = "is set twice; set it once";
+const SET_TWICE: &str = "is set twice; set it once";
 
 /// A request that [`Client::submit`](crate::Client::submit) accepts: every request type in
 /// [`types`](crate::types), and [`Request`].
@@ -59,9 +59,7 @@ pub struct Request {
     pub(super) path_parameters: BTreeMap<String, String>,
     pub(crate) body: Map<String, Value>,
     pub(crate) images: Images,
-    /// The locations of the fields and path parameters that were set more than once.
-    set_twice: BTreeSet<Vec<Location>>,
-    /// Other violations found while the request was built.
+    /// The violations found while the request was built.
     pub(super) faults: Vec<Violation>,
 }
 
@@ -73,7 +71,6 @@ impl Request {
             path_parameters: BTreeMap::new(),
             body: Map::new(),
             images: Images::default(),
-            set_twice: BTreeSet::new(),
             faults: Vec::new(),
         }
     }
@@ -91,6 +88,9 @@ impl Request {
     /// let request = request.parameter("base_model", "gen-2-klein-9b-kv");
     /// assert_eq!(request.model_name(), "gen-2-klein-9b-kv-finetuned");
     /// ```
+    ///
+    /// For `kiln` and the batches.
+    #[doc(hidden)]
     pub fn model_name(&self) -> String {
         let name = self.operation.name.to_owned();
         self.path_parameters
@@ -103,8 +103,8 @@ impl Request {
     /// Text in an image field is either an http or https URL, as in [`ImageInput::url`], or base64,
     /// as in [`ImageInput::base64`]. For files, use [`image`](Self::image) with
     /// [`ImageInput::path`].
-    pub fn field(mut self, name: impl Into<String>, value: impl IntoJson) -> Self {
-        self.set(name.into(), value.into_json());
+    pub fn field(mut self, name: impl Into<String>, value: impl IntoField<Value>) -> Self {
+        self.set(name.into(), value.into_field());
         self
     }
 
@@ -134,8 +134,8 @@ impl Request {
                 entry.insert(value.into());
             }
             Entry::Occupied(entry) => {
-                let location = vec![Location::name("path"), Location::name(entry.key())];
-                self.set_twice.insert(location);
+                let fault = Violation::of_parameter(entry.key(), "set_twice", SET_TWICE);
+                self.add_fault(fault);
             }
         }
         self
@@ -159,8 +159,7 @@ impl Request {
             self.body.insert(name, value);
         }
         self.images.extend(changes.images);
-        self.set_twice.extend(changes.set_twice);
-        self.faults.extend(changes.faults);
+        changes.faults.into_iter().for_each(|fault| self.add_fault(fault));
         self
     }
 
@@ -206,6 +205,9 @@ impl Request {
 
     /// Returns `true` if an image of the request is a file. If this returns `false`,
     /// [`validate`](Self::validate) does not block.
+    ///
+    /// For tests of this project.
+    #[doc(hidden)]
     pub fn reads_files(&self) -> bool {
         self.images.iter().any(|(_, image)| matches!(image, ImageInput::Path(_)))
     }
@@ -247,18 +249,16 @@ impl Request {
     fn is_repeated(&mut self, name: &str) -> bool {
         let is_set = self.has_field(name);
         if is_set {
-            self.set_twice.insert(vec![Location::name("body"), Location::name(name)]);
+            self.add_fault(Violation::of_field(name, "set_twice", SET_TWICE));
         }
         is_set
     }
 
-    /// Returns the violations found while the request was built.
-    pub(super) fn faults(&self) -> Vec<Violation> {
-        let twice = |loc: &Vec<Location>| Violation {
-            loc: loc.clone(),
-            ..Violation::new("set_twice", SET_TWICE)
-        };
-        self.faults.iter().cloned().chain(self.set_twice.iter().map(twice)).collect()
+    /// Adds a violation, unless it is known.
+    fn add_fault(&mut self, fault: Violation) {
+        if !self.faults.contains(&fault) {
+            self.faults.push(fault);
+        }
     }
 
     pub(crate) fn path_value(&self, name: &str) -> &str {
@@ -292,7 +292,6 @@ impl PartialEq for Request {
         self.operation.id == other.operation.id
             && self.path_parameters == other.path_parameters
             && self.images == other.images
-            && self.set_twice == other.set_twice
             && self.faults == other.faults
             && have_equal_members(&self.body, &other.body)
     }
@@ -340,7 +339,7 @@ pub(super) const SECRET: &str = "webhook_secret";
 #[derive(Debug, Clone, Default)]
 pub(crate) struct WebhookDefaults {
     pub(crate) url: Option<Address>,
-    pub(crate) secret: Option<WebhookSecret>,
+    pub(crate) secret: Option<Secret>,
 }
 
 impl WebhookDefaults {
@@ -348,7 +347,7 @@ impl WebhookDefaults {
     /// no webhooks for the operation. Adds the secret only if the request has a webhook URL.
     pub(crate) fn fill(&self, request: &mut Request) {
         let url = self.url.as_ref().map(Address::reveal);
-        let secret = self.secret.as_ref().map(WebhookSecret::reveal);
+        let secret = self.secret.as_ref().map(Secret::reveal);
         for (name, value) in [(URL, url), (SECRET, secret)] {
             if let Some(value) = value
                 && !request.has_field(name)
@@ -372,13 +371,13 @@ impl Request {
 #[cfg(test)]
 mod tests {
     use super::WebhookDefaults;
-    use crate::{Request, WebhookSecret, find_operation};
+    use crate::{Request, Secret, find_operation};
 
     #[test]
     fn an_operation_without_webhooks_gets_no_defaults() {
         let defaults = WebhookDefaults {
             url: Some("https://example.com/hook".into()),
-            secret: Some(WebhookSecret::from("whsec")),
+            secret: Some(Secret::from("whsec")),
         };
         let mut request = Request::new(find_operation("get_result").unwrap());
         defaults.fill(&mut request);
