@@ -2,7 +2,7 @@
 //! form, and programs can also build it at run time.
 
 use std::{
-    collections::{BTreeMap, btree_map::Entry},
+    collections::{BTreeMap, BTreeSet, btree_map::Entry},
     fmt,
 };
 
@@ -12,7 +12,7 @@ use super::{
     images::{FieldImages, Images},
     operation::Operation,
 };
-use crate::{Address, ImageInput, IntoField, Secret, Violation, values::Fault};
+use crate::{Address, ImageInput, IntoField, Location, Secret, Violation, values::Fault};
 
 /// The maximum amount of text, in bytes, to validate and serialize on the thread of an async task.
 /// This takes about a millisecond.
@@ -20,7 +20,7 @@ const LIGHT: usize = 1024 * 1024;
 
 /// The message about a field or a path parameter that was set twice. The field or parameter keeps
 /// its first value.
-const SET_TWICE: &str = "is set twice; set it once";
+pub(super) const SET_TWICE: &str = "is set twice; set it once";
 
 /// A request that [`Client::submit`](crate::Client::submit) accepts: every request type in
 /// [`types`](crate::types), and [`Request`].
@@ -59,7 +59,9 @@ pub struct Request {
     pub(super) path_parameters: BTreeMap<String, String>,
     pub(crate) body: Map<String, Value>,
     pub(crate) images: Images,
-    /// The violations found while the request was built.
+    /// The locations of the fields and path parameters that were set more than once.
+    set_twice: BTreeSet<Vec<Location>>,
+    /// Other violations found while the request was built.
     pub(super) faults: Vec<Violation>,
 }
 
@@ -71,6 +73,7 @@ impl Request {
             path_parameters: BTreeMap::new(),
             body: Map::new(),
             images: Images::default(),
+            set_twice: BTreeSet::new(),
             faults: Vec::new(),
         }
     }
@@ -134,8 +137,8 @@ impl Request {
                 entry.insert(value.into());
             }
             Entry::Occupied(entry) => {
-                let fault = Violation::of_parameter(entry.key(), "set_twice", SET_TWICE);
-                self.add_fault(fault);
+                let location = vec![Location::name("path"), Location::name(entry.key())];
+                self.set_twice.insert(location);
             }
         }
         self
@@ -159,7 +162,8 @@ impl Request {
             self.body.insert(name, value);
         }
         self.images.extend(changes.images);
-        changes.faults.into_iter().for_each(|fault| self.add_fault(fault));
+        self.set_twice.extend(changes.set_twice);
+        self.faults.extend(changes.faults);
         self
     }
 
@@ -249,16 +253,18 @@ impl Request {
     fn is_repeated(&mut self, name: &str) -> bool {
         let is_set = self.has_field(name);
         if is_set {
-            self.add_fault(Violation::of_field(name, "set_twice", SET_TWICE));
+            self.set_twice.insert(vec![Location::name("body"), Location::name(name)]);
         }
         is_set
     }
 
-    /// Adds a violation, unless it is known.
-    fn add_fault(&mut self, fault: Violation) {
-        if !self.faults.contains(&fault) {
-            self.faults.push(fault);
-        }
+    /// Returns the violations found while the request was built.
+    pub(super) fn faults(&self) -> Vec<Violation> {
+        let twice = |loc: &Vec<Location>| Violation {
+            loc: loc.clone(),
+            ..Violation::new("set_twice", SET_TWICE)
+        };
+        self.faults.iter().cloned().chain(self.set_twice.iter().map(twice)).collect()
     }
 
     pub(crate) fn path_value(&self, name: &str) -> &str {
@@ -292,6 +298,7 @@ impl PartialEq for Request {
         self.operation.id == other.operation.id
             && self.path_parameters == other.path_parameters
             && self.images == other.images
+            && self.set_twice == other.set_twice
             && self.faults == other.faults
             && have_equal_members(&self.body, &other.body)
     }

@@ -126,10 +126,11 @@ impl Request {
             return Err(Error::new(ErrorKind::Validation, message).with_operation(operation.name));
         }
         let refused = |violation| invalid(operation.name, vec![violation]);
-        let Self { body, images, path_parameters, faults, .. } = self;
+        let faults = self.faults();
         if !faults.is_empty() {
             return Err(invalid(operation.name, faults));
         }
+        let Self { body, images, path_parameters, .. } = self;
         let (mut known, mut extra) = (Map::new(), Extra::default());
         for (name, value) in path_parameters {
             known.insert(name, value.into());

@@ -83,7 +83,7 @@ const MAX_LEVELS: usize = 126;
 
 /// Finds what prevents sending the request as the caller intended, regardless of the contract.
 fn form_violations(request: &Request) -> Vec<Violation> {
-    let mut found = request.faults.clone();
+    let mut found = request.faults();
     for (name, value) in &request.body {
         if has_more_levels(value, MAX_LEVELS) {
             let msg = format!("is nested too deeply; must have at most {MAX_LEVELS} levels");
