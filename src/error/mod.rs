@@ -169,8 +169,8 @@ impl Error {
     /// Returns the task that the error is about, if there is one.
     /// [`Client::task`](crate::Client::task) resumes it.
     ///
-    /// If [`billing()`](Self::billing) is [`Billing::Unknown`], the task is only a candidate: the id
-    /// in a failed response may be that of the task or that of the request.
+    /// If [`billing()`](Self::billing) is [`Billing::Unknown`], the task is only a candidate: the
+    /// id in a failed response may be that of the task or that of the request.
     pub fn task(&self) -> Option<&TaskRef> {
         self.details.task.as_ref()
     }
