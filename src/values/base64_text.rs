@@ -46,8 +46,8 @@ const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
     .with_decode_padding_mode(DecodePaddingMode::Indifferent)
     .with_decode_allow_trailing_bits(true);
 
-/// Returns the text as it is sent verbatim between the quotes of a JSON string: valid base64 without
-/// its whitespace, or other text that needs no escape. `None` for text that needs escapes.
+/// Returns the text as it is sent verbatim between the quotes of a JSON string: valid base64
+/// without its whitespace, or other text that needs no escape. `None` for text that needs escapes.
 pub(crate) fn verbatim(text: &Bytes) -> Option<Bytes> {
     if is_plain(text) {
         return Some(text.clone());
