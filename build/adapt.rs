@@ -31,7 +31,7 @@ pub const REPLACED: [(&str, &str); 7] = [
     ("Location", "crate::Location"),
     ("ImageInput", "crate::ImageInput"),
     ("AspectRatio", "crate::AspectRatio"),
-    ("WebhookSecret", "crate::WebhookSecret"),
+    ("Secret", "crate::Secret"),
     ("Address", "crate::Address"),
 ];
 
@@ -121,7 +121,7 @@ fn value_schema(field: &Field) -> Value {
         Kind::Image { .. } => reference("ImageInput"),
         Kind::AspectRatio { .. } => reference("AspectRatio"),
         Kind::Address => reference("Address"),
-        Kind::Secret => reference("WebhookSecret"),
+        Kind::Secret => reference("Secret"),
         Kind::Json => json!({}),
     }
 }

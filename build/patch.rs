@@ -136,7 +136,7 @@ impl VisitMut for Patch {
     /// settings of the client provide them again.
     fn visit_field_mut(&mut self, field: &mut syn::Field) {
         visit_mut::visit_field_mut(self, field);
-        if Mentions::of("WebhookSecret", |mentions| mentions.visit_type_mut(&mut field.ty)) {
+        if Mentions::of("Secret", |mentions| mentions.visit_type_mut(&mut field.ty)) {
             field.attrs.retain(|attribute| !attribute.path().is_ident("serde"));
             field.attrs.push(syn::parse_quote!(#[serde(default, skip_serializing)]));
         }

@@ -26,7 +26,7 @@ const RESERVED: &str = "\
     Address AsMut AsRef AspectRatio Box Clone Copy Debug Default DoubleEndedIterator Drop Eq Err \
     ExactSizeIterator Extend Fn FnMut FnOnce From FromIterator Hash ImageInput Into IntoIterator \
     Iterator None Ok Option Ord PartialEq PartialOrd Result Some String ToString TryFrom TryInto \
-    Vec WebhookSecret";
+    Vec Secret";
 
 /// Collects the types of all requests. No two types may have the same name.
 pub fn collect<'a>(

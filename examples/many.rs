@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use imagekiln::{
-    Client, ClientBuilder, Error, ErrorKind, Once,
+    Billing, Client, ClientBuilder, Error, ErrorKind, Once,
     journal::{Directory, Key},
     types::Gen2Pro,
 };
@@ -28,7 +28,9 @@ async fn make(client: Client, seed: i64) -> Result<(), Error> {
     let request = Gen2Pro::new("a red fox in the snow").seed(seed).width(64).height(64);
     let once = match client.submit_once(&name, request.clone()).await {
         // A person has dismissed the lost submission as not billed: pay for a second attempt.
-        Err(error) if error.kind() == ErrorKind::Undecided && !error.may_have_been_billed() => {
+        Err(error)
+            if error.kind() == ErrorKind::Undecided && error.billing() != Billing::Unknown =>
+        {
             client.submit_once(Key::new(&name).attempt(2), request).await?
         }
         once => once?,

@@ -158,7 +158,7 @@ impl Client {
     ) -> Result<Task, Error> {
         let base = self.shared.service.base_of(operation)?;
         let operation_name = Some(operation.name.to_owned());
-        Ok(self.task_at(base, operation.region(), id.into(), operation_name))
+        Ok(self.task_at(base, operation.region, id.into(), operation_name))
     }
 
     /// Resumes a task from the region that accepted it and its id.
@@ -184,6 +184,9 @@ impl Client {
     /// Adds the durations of tasks that an earlier client has seen. They affect only kinds of work
     /// of which this client has not seen a task yet, and have no effect if they are from another
     /// service.
+    ///
+    /// For the batches.
+    #[doc(hidden)]
     pub fn add_durations(&self, known: Durations) {
         self.shared.waits.schedules.add(&self.shared.service.base_url, known);
     }
@@ -199,6 +202,9 @@ impl Client {
     ///   for it.
     ///
     /// The client still retries polls and downloads.
+    ///
+    /// For `kiln`.
+    #[doc(hidden)]
     pub fn stop_retrying_submissions(&self) {
         self.shared.submissions.stop_retries();
     }

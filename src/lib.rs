@@ -82,11 +82,14 @@
 //! | for | items |
 //! |---|---|
 //! | a client | [`Client`], [`ClientBuilder`], [`RetryPolicy`] |
-//! | a request | [`types`], [`ImageInput`], [`AspectRatio`], [`OutputFormat`] |
+//! | a request | [`types`], [`ImageInput`], [`AspectRatio`] |
 //! | a task | [`Task`], [`TaskRef`], [`TaskStatus`], [`WaitOptions`], [`Update`], [`Updates`] |
 //! | its picture | [`Picture`], [`Saved`], [`SaveOptions`] |
 //! | errors | [`Error`], [`ErrorKind`], [`Billing`] |
 //! | a restart | [`Unfinished`], [`Once`] |
+//!
+//! Some public items are hidden in this documentation: they are for `kiln` and the batches, and may
+//! change with any version.
 //!
 //! # Cargo features
 //!
@@ -137,10 +140,10 @@ pub mod webhook;
 
 pub use self::client::Client;
 pub use self::contract::{
-    Field, FieldKind, ImageEncodings, Limits, Need, NeedKind, Operation, OperationKind,
-    PathParameter, Request, Submit, find_model, find_operation, models, operations,
+    Field, FieldKind, Limits, Operation, OperationKind, PathParameter, Request, Submit,
+    find_operation, operations,
 };
-pub use self::error::{Billing, Error, ErrorKind, WaitEnd};
+pub use self::error::{Billing, Error, ErrorKind};
 /// The types of requests and responses: one request type for each operation of the service.
 ///
 /// The build script generates the types from the contract of the service, `openapi.json`: their
@@ -165,10 +168,8 @@ pub use self::error::{Billing, Error, ErrorKind, WaitEnd};
 /// ```
 #[doc(inline)]
 pub use self::generated::types;
-#[doc(inline)]
-pub use self::generated::types::OutputFormat;
 pub use self::once::Once;
-pub use self::picture::{DownloadedPicture, Picture, PictureStream, SaveOptions, Saved};
+pub use self::picture::{Picture, PictureStream, SaveOptions, Saved};
 pub use self::resume::Unfinished;
 pub use self::retry::RetryPolicy;
 pub use self::settings::ClientBuilder;
@@ -177,20 +178,21 @@ pub use self::task::{
 };
 pub use self::transport::{middleware, recording};
 pub use self::values::{
-    Address, AspectRatio, DELIVERY_VALIDITY, Damaged, Extra, FileKind, ImageInput, IntoField,
-    IntoJson, Location, ParseError, Region, Secret, TaskRef, TaskStatus, Violation, WebhookSecret,
+    Address, AspectRatio, Damaged, Extra, FileKind, ImageInput, IntoField, Location, ParseError,
+    Region, Secret, TaskRef, TaskStatus, Violation,
 };
-// For `kiln` and the batches. Items that are hidden may change with any version.
+// For `kiln` and the batches.
 #[doc(hidden)]
 pub use self::{
-    contract::{CompleteModel, complete_model},
+    contract::{CompleteModel, Need, NeedKind, complete_model, find_model, models},
+    error::WaitEnd,
     generated::KEY_HEADER,
-    picture::Asked,
+    picture::{Asked, DownloadedPicture},
     retry::Backoff,
     settings::{
         ALLOW_HTTP_VARIABLE, API_KEY_VARIABLE, BASE_URL_VARIABLE, MODEL_PREFIX_VARIABLE, Preview,
         WEBHOOK_SECRET_VARIABLE, WEBHOOK_URL_VARIABLE,
     },
     task::{Outcomes, Slot},
-    values::{REGIONAL_BASE_URL_VARIABLE, text},
+    values::{DELIVERY_VALIDITY, REGIONAL_BASE_URL_VARIABLE, text},
 };

@@ -20,7 +20,7 @@ pub enum Unfinished<T = Task> {
     /// the usage at the service, then [`adopt`](crate::Client::adopt) its task or
     /// [`dismiss`](crate::Client::dismiss) it.
     Unknown(Record),
-    /// A submission to another service; see [`Intent::account`](crate::journal::Intent::account).
+    /// A submission to another service; see [`Intent::service`](crate::journal::Intent::service).
     /// Continue it with a client of that service. Another service does not know the task, and its
     /// `Task not found` does not prove that the task is gone.
     Elsewhere(Record),
@@ -67,7 +67,7 @@ impl Client {
     /// name the service.
     #[doc(hidden)]
     pub fn can_continue(&self, record: &Record) -> bool {
-        record.intent().account().is_none_or(|account| self.may_use_key_at(account.service()))
+        record.intent().service().is_none_or(|service| self.may_use_key_at(service))
     }
 
     /// Returns whether the client may send its key to a URL: to one of the client's base URLs, or
@@ -79,6 +79,9 @@ impl Client {
     }
 
     /// Returns the base URL.
+    ///
+    /// For `kiln`.
+    #[doc(hidden)]
     pub fn base_url(&self) -> &str {
         self.shared.service.base_url.as_str()
     }
@@ -147,8 +150,8 @@ impl Client {
     /// - The errors of [`Task::poll`].
     pub async fn adopt(&self, record: &Record, task_id: impl Into<String>) -> Result<Task, Error> {
         let intent = record.intent();
-        if let (false, Some(account)) = (self.can_continue(record), intent.account()) {
-            let message = format!("the submission was sent to {}", account.service());
+        if let (false, Some(service)) = (self.can_continue(record), intent.service()) {
+            let message = format!("the submission was sent to {service}");
             let advice = "nothing was changed; use a client of that service";
             return Err(Error::new(ErrorKind::Usage, message).with_advice(advice));
         }

@@ -82,7 +82,7 @@ fn value_type(field: &Field) -> TokenStream {
         Kind::Image { .. } => quote!(crate::ImageInput),
         Kind::AspectRatio { .. } => quote!(crate::AspectRatio),
         Kind::Address => quote!(crate::Address),
-        Kind::Secret => quote!(crate::WebhookSecret),
+        Kind::Secret => quote!(crate::Secret),
         Kind::Json => quote!(serde_json::Value),
     }
 }

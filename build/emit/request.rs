@@ -36,7 +36,11 @@ pub fn methods(operation: &Operation, submission: &Submission) -> TokenStream {
 
             /// Sets a field that the contract does not define, or an explicit `null`. Setting a
             /// field both ways is a violation.
-            pub fn extra(mut self, name: impl Into<String>, value: impl crate::IntoJson) -> Self {
+            pub fn extra(
+                mut self,
+                name: impl Into<String>,
+                value: impl crate::IntoField<serde_json::Value>,
+            ) -> Self {
                 self.extra.set(name.into(), value);
                 self
             }

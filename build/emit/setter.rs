@@ -70,7 +70,7 @@ pub fn setter(field: &Field) -> TokenStream {
 /// Returns the type of the parameter that sets a field.
 fn parameter(field: &Field) -> TokenStream {
     match &field.kind {
-        Kind::Json if !field.required => quote!(impl crate::IntoJson),
+        Kind::Json if !field.required => quote!(impl crate::IntoField<serde_json::Value>),
         Kind::Integer | Kind::AspectRatio { .. } => {
             let value_type = value_type(field);
             if field.required {
@@ -91,8 +91,8 @@ fn parameter(field: &Field) -> TokenStream {
 fn checked(field: &Field) -> Option<TokenStream> {
     let name = ident(field);
     match &field.kind {
-        Kind::Json if !field.required => Some(quote!(#name.into_json())),
-        Kind::Integer | Kind::AspectRatio { .. } => Some(quote!(#name.into_field())),
+        Kind::Json if field.required => None,
+        Kind::Json | Kind::Integer | Kind::AspectRatio { .. } => Some(quote!(#name.into_field())),
         _ => None,
     }
 }

@@ -51,7 +51,7 @@ struct Shared {
 impl Shared {
     fn operation(&mut self, operation: &Operation) -> TokenStream {
         let Operation { id, path, name, summary, description, .. } = operation;
-        let Operation { deprecated, regional, not_accepted, not_shown, .. } = operation;
+        let Operation { deprecated, not_accepted, not_shown, .. } = operation;
         let max_reference_images = option(operation.max_reference_images);
         let max_input_megapixels = option(operation.max_input_megapixels);
         let scaled_to_megapixels = option(operation.scaled_to_megapixels);
@@ -62,6 +62,7 @@ impl Shared {
         }));
         let needs = submission.iter().flat_map(|submission| &submission.needs).map(need);
         let submits = submission.is_some();
+        let region = format_ident!("{}", if operation.regional { "Regional" } else { "Global" });
         let all_fields_shown = submission.is_none_or(|submission| !submission.is_open);
         let parameters = submission.iter().flat_map(|s| &s.path_parameters).map(|p| {
             let PathParameter { name, description, example, .. } = p;
@@ -93,7 +94,7 @@ impl Shared {
                 kind: #kind,
                 needs: &[#(#needs),*],
                 deprecated: #deprecated,
-                regional: #regional,
+                region: crate::Region::#region,
                 max_reference_images: #max_reference_images,
                 max_input_megapixels: #max_input_megapixels,
                 scaled_to_megapixels: #scaled_to_megapixels,
@@ -165,15 +166,15 @@ fn kind(kind: &Kind) -> TokenStream {
             quote!(crate::FieldKind::Choice { values: &[#(#values),*] })
         }
         Kind::Image { encodings, mask_of, same_size, max_megapixels } => {
-            let encodings = match encodings {
-                Encodings::Base64 => quote!(crate::ImageEncodings::Base64),
-                Encodings::Base64OrUrl => quote!(crate::ImageEncodings::Base64OrUrl),
-                Encodings::NotShown => quote!(crate::ImageEncodings::NotShown),
-            };
+            let takes_url = option(match encodings {
+                Encodings::Base64 => Some(false),
+                Encodings::Base64OrUrl => Some(true),
+                Encodings::NotShown => None,
+            });
             let (mask_of, max_megapixels) = (option(mask_of.as_ref()), option(*max_megapixels));
             quote! {
                 crate::FieldKind::Image {
-                    encodings: #encodings,
+                    takes_url: #takes_url,
                     mask_of: #mask_of,
                     same_size: #same_size,
                     max_megapixels: #max_megapixels

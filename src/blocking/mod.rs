@@ -52,7 +52,7 @@ use std::{fmt, future::poll_fn, ops::Deref, pin::Pin, sync::Arc, time::Duration}
 use futures_core::Stream;
 
 use self::background::{Background, refuse_in_async_code};
-pub use self::task::{DownloadedPicture, Picture, PictureStream, Task, Update, Updates};
+pub use self::task::{Picture, PictureStream, Task, Update, Updates};
 #[cfg(feature = "webhook")]
 use crate::webhook::Event;
 use crate::{ClientBuilder, Error, Operation, Region, Submit, SubmitOptions, TaskRef};
@@ -196,8 +196,7 @@ impl Client {
     /// The same errors as [`crate::Client::submit`], and kind
     /// [`Usage`](crate::ErrorKind::Usage) in async code.
     pub fn submit(&self, request: impl Submit) -> Result<Task, Error> {
-        let request = request.into_request();
-        self.get(|client| async move { client.submit(request).await })
+        self.submit_with(request, SubmitOptions::default())
     }
 
     /// Submits a request like [`submit`](Self::submit), with options, for example a deadline, as

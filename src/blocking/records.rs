@@ -70,13 +70,6 @@ impl Client {
         Ok(unfinished.collect())
     }
 
-    /// Returns the task of a record, as [`crate::Client::task_of_record`]. `None` if it is not
-    /// known that the service accepted the submission. This sends nothing.
-    #[doc(hidden)]
-    pub fn task_of_record(&self, record: &Record) -> Option<Task> {
-        Some(self.with(self.inner.task_of_record(record)?))
-    }
-
     /// Assigns a task that a person has found to a submission with unknown billing, and resumes the
     /// task, as [`crate::Client::adopt`]. Polls the task first.
     ///

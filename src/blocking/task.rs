@@ -169,22 +169,6 @@ impl Picture {
         self.named(self.call(|picture| async move { picture.save_in(directory).await }))
     }
 
-    /// Downloads the picture to a temporary file, as [`crate::Picture::download_in`].
-    ///
-    /// # Errors
-    ///
-    /// The same errors as [`save_with`](Self::save_with). The directory must exist.
-    pub fn download_in(
-        &self,
-        directory: impl AsRef<Path>,
-        options: SaveOptions,
-    ) -> Result<DownloadedPicture, Error> {
-        let directory = directory.as_ref().to_owned();
-        let download =
-            |picture: crate::Picture| async move { picture.download_in(directory, options).await };
-        self.named(self.get(download))
-    }
-
     /// Downloads the picture as an iterator over its bytes, as [`crate::Picture::stream`].
     ///
     /// # Errors
@@ -198,34 +182,6 @@ impl Picture {
     /// Adds the reference of the task to errors of the background thread, which lack it.
     fn named<T>(&self, outcome: Result<T, Error>) -> Result<T, Error> {
         outcome.map_err(|error| error.with_task(self.task()))
-    }
-}
-
-/// A downloaded picture in a temporary file, like [`crate::DownloadedPicture`].
-pub type DownloadedPicture = Blocking<crate::DownloadedPicture>;
-
-impl DownloadedPicture {
-    /// Saves the picture at a path, as [`crate::DownloadedPicture::save`].
-    ///
-    /// # Errors
-    ///
-    /// The same errors as [`crate::DownloadedPicture::save`], and kind
-    /// [`Usage`](crate::ErrorKind::Usage) in async code.
-    pub fn save(&self, path: impl AsRef<Path>) -> Result<Saved, Error> {
-        let path = path.as_ref().to_owned();
-        self.call(|picture| async move { picture.save(path).await })
-    }
-
-    /// Saves the picture at a path and replaces an existing file, as
-    /// [`crate::DownloadedPicture::replace`].
-    ///
-    /// # Errors
-    ///
-    /// The same errors as [`crate::DownloadedPicture::replace`], and kind
-    /// [`Usage`](crate::ErrorKind::Usage) in async code.
-    pub fn replace(&self, path: impl AsRef<Path>) -> Result<Saved, Error> {
-        let path = path.as_ref().to_owned();
-        self.call(|picture| async move { picture.replace(path).await })
     }
 }
 

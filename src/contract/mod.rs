@@ -12,8 +12,8 @@ mod validate;
 
 pub(crate) use self::images::FieldImages;
 pub use self::operation::{
-    CompleteModel, Field, FieldKind, ImageEncodings, Limits, Need, NeedKind, Operation,
-    OperationKind, PathParameter, complete_model, find_model, find_operation, models, operations,
+    CompleteModel, Field, FieldKind, Limits, Need, NeedKind, Operation, OperationKind,
+    PathParameter, complete_model, find_model, find_operation, models, operations,
 };
 pub(crate) use self::outline::{replaced, shown_url};
 pub(crate) use self::request::WebhookDefaults;

@@ -27,12 +27,13 @@ pub struct Operation {
     pub kind: Option<OperationKind>,
     /// What a submission needs for a useful result, although the contract leaves the fields
     /// optional. The SDK does not check this, because the contract does not show which of these
-    /// fields the service requires.
+    /// fields the service requires. For `kiln`.
+    #[doc(hidden)]
     pub needs: &'static [Need],
     /// Whether the operation is deprecated. Deprecated operations still work.
     pub deprecated: bool,
-    /// Whether the operation is served from the regional base URL.
-    pub regional: bool,
+    /// The region that serves the operation.
+    pub region: Region,
     /// The maximum number of reference images, if the contract defines it.
     pub max_reference_images: Option<u64>,
     /// The maximum size of an input image that the service does not scale, in megapixels, if the
@@ -85,8 +86,11 @@ pub enum OperationKind {
 }
 
 /// A condition that a submission must meet for a useful result, and the reason (`x-needs`).
+///
+/// For `kiln`.
 #[derive(Debug, PartialEq)]
 #[non_exhaustive]
+#[doc(hidden)]
 pub struct Need {
     /// The condition.
     pub kind: NeedKind,
@@ -95,8 +99,11 @@ pub struct Need {
 }
 
 /// A condition that a submission must meet for a useful result.
+///
+/// For `kiln`.
 #[derive(Debug, PartialEq)]
 #[non_exhaustive]
+#[doc(hidden)]
 pub enum NeedKind {
     /// At least one of these fields.
     #[non_exhaustive]
@@ -189,8 +196,9 @@ pub enum FieldKind {
     /// An image.
     #[non_exhaustive]
     Image {
-        /// The accepted forms of the image.
-        encodings: ImageEncodings,
+        /// Whether the field takes the URL of an image, too, and not only the image as base64.
+        /// `None` if the contract does not say it.
+        takes_url: Option<bool>,
         /// The field whose image this image masks.
         mask_of: Option<&'static str>,
         /// Whether this image must have the dimensions of the image that it masks.
@@ -212,18 +220,6 @@ pub enum FieldKind {
     Secret,
     /// Any JSON value, because the contract does not define a type.
     Json,
-}
-
-/// The accepted forms of an image field.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ImageEncodings {
-    /// Base64 data.
-    Base64,
-    /// Base64 data or a URL.
-    Base64OrUrl,
-    /// The contract does not define the forms.
-    NotShown,
 }
 
 /// The limits of a field's value. All limits are inclusive.
@@ -254,11 +250,6 @@ impl Limits {
 }
 
 impl Operation {
-    /// Returns the region that serves the operation.
-    pub fn region(&self) -> Region {
-        if self.regional { Region::Regional } else { Region::Global }
-    }
-
     /// Returns the field with this name.
     pub fn field(&self, name: &str) -> Option<&'static Field> {
         self.fields.iter().find(|field| field.name == name)
@@ -308,11 +299,17 @@ pub fn find_operation(name: &str) -> Option<&'static Operation> {
 }
 
 /// Returns the operations that create a task, in the order of the contract.
+///
+/// For `kiln`.
+#[doc(hidden)]
 pub fn models() -> impl Iterator<Item = &'static Operation> {
     operations().iter().filter(|operation| operation.submits)
 }
 
 /// Finds an operation that creates a task by its name, path or id, like [`find_operation`].
+///
+/// For `kiln`.
+#[doc(hidden)]
 pub fn find_model(name: &str) -> Option<&'static Operation> {
     find_operation(name).filter(|operation| operation.submits)
 }

@@ -36,6 +36,9 @@ impl Request {
     /// assert_eq!((&outline["prompt"], &outline["input_image"]), (&"a red fox".into(), &image));
     /// assert_eq!(outline["webhook_secret"], "[redacted]");
     /// ```
+    ///
+    /// For `kiln`.
+    #[doc(hidden)]
     pub fn outline(&self) -> Map<String, Value> {
         self.shown(&|_, _, text| shown_url(text).unwrap_or_else(|| text.into()), of_image)
     }

@@ -12,7 +12,7 @@ use super::{
     images::{FieldImages, Images},
     operation::Operation,
 };
-use crate::{Address, ImageInput, IntoJson, Location, Violation, WebhookSecret, values::Fault};
+use crate::{Address, ImageInput, IntoField, Location, Secret, Violation, values::Fault};
 
 /// The maximum amount of text, in bytes, to validate and serialize on the thread of an async task.
 /// This takes about a millisecond.
@@ -91,6 +91,9 @@ impl Request {
     /// let request = request.parameter("base_model", "gen-2-klein-9b-kv");
     /// assert_eq!(request.model_name(), "gen-2-klein-9b-kv-finetuned");
     /// ```
+    ///
+    /// For `kiln` and the batches.
+    #[doc(hidden)]
     pub fn model_name(&self) -> String {
         let name = self.operation.name.to_owned();
         self.path_parameters
@@ -103,8 +106,8 @@ impl Request {
     /// Text in an image field is either an http or https URL, as in [`ImageInput::url`], or base64,
     /// as in [`ImageInput::base64`]. For files, use [`image`](Self::image) with
     /// [`ImageInput::path`].
-    pub fn field(mut self, name: impl Into<String>, value: impl IntoJson) -> Self {
-        self.set(name.into(), value.into_json());
+    pub fn field(mut self, name: impl Into<String>, value: impl IntoField<Value>) -> Self {
+        self.set(name.into(), value.into_field());
         self
     }
 
@@ -206,6 +209,9 @@ impl Request {
 
     /// Returns `true` if an image of the request is a file. If this returns `false`,
     /// [`validate`](Self::validate) does not block.
+    ///
+    /// For tests of this project.
+    #[doc(hidden)]
     pub fn reads_files(&self) -> bool {
         self.images.iter().any(|(_, image)| matches!(image, ImageInput::Path(_)))
     }
@@ -340,7 +346,7 @@ pub(super) const SECRET: &str = "webhook_secret";
 #[derive(Debug, Clone, Default)]
 pub(crate) struct WebhookDefaults {
     pub(crate) url: Option<Address>,
-    pub(crate) secret: Option<WebhookSecret>,
+    pub(crate) secret: Option<Secret>,
 }
 
 impl WebhookDefaults {
@@ -348,7 +354,7 @@ impl WebhookDefaults {
     /// no webhooks for the operation. Adds the secret only if the request has a webhook URL.
     pub(crate) fn fill(&self, request: &mut Request) {
         let url = self.url.as_ref().map(Address::reveal);
-        let secret = self.secret.as_ref().map(WebhookSecret::reveal);
+        let secret = self.secret.as_ref().map(Secret::reveal);
         for (name, value) in [(URL, url), (SECRET, secret)] {
             if let Some(value) = value
                 && !request.has_field(name)
@@ -372,13 +378,13 @@ impl Request {
 #[cfg(test)]
 mod tests {
     use super::WebhookDefaults;
-    use crate::{Request, WebhookSecret, find_operation};
+    use crate::{Request, Secret, find_operation};
 
     #[test]
     fn an_operation_without_webhooks_gets_no_defaults() {
         let defaults = WebhookDefaults {
             url: Some("https://example.com/hook".into()),
-            secret: Some(WebhookSecret::from("whsec")),
+            secret: Some(Secret::from("whsec")),
         };
         let mut request = Request::new(find_operation("get_result").unwrap());
         defaults.fill(&mut request);

@@ -9,14 +9,14 @@ use super::{
     request::Request,
     validate::invalid,
 };
-use crate::{AspectRatio, Error, ErrorKind, Extra, ImageInput, Violation, WebhookSecret};
+use crate::{AspectRatio, Error, ErrorKind, Extra, ImageInput, Secret, Violation};
 
 /// Visits the parts of a generated type that serde cannot convert. Images are streamed instead of
 /// being serialized, and secrets are not serialized. A field that the contract does not define may
 /// have the same name as a defined field, so serde cannot write both to one object.
 pub(crate) trait Visitor {
     fn image(&mut self, name: &str, image: Option<&mut ImageInput>);
-    fn secret(&mut self, _name: &str, _secret: Option<&WebhookSecret>) {}
+    fn secret(&mut self, _name: &str, _secret: Option<&Secret>) {}
     /// Visits the fields that the contract does not define. Called after the other methods.
     fn extra(&mut self, extra: &mut Extra);
 }
@@ -42,7 +42,7 @@ impl Visitor for Aside {
         }
     }
 
-    fn secret(&mut self, name: &str, secret: Option<&WebhookSecret>) {
+    fn secret(&mut self, name: &str, secret: Option<&Secret>) {
         self.secrets.extend(secret.map(|secret| (name.to_owned(), secret.reveal().to_owned())));
     }
 

@@ -166,8 +166,11 @@ pub enum Billing<'a> {
 }
 
 /// How a wait ended without a picture.
+///
+/// For `kiln`.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
+#[doc(hidden)]
 pub enum WaitEnd {
     /// The task reached a failure status.
     #[non_exhaustive]

@@ -156,7 +156,8 @@ impl Error {
         self.kind
     }
 
-    /// Returns what is known about the cost of the submission.
+    /// Returns what is known about the cost of the submission. If it is [`Billing::NotBilled`],
+    /// submitting the request again cannot be billed twice.
     pub fn billing(&self) -> Billing<'_> {
         match &self.details.task {
             _ if self.details.billing_unknown => Billing::Unknown,
@@ -165,23 +166,19 @@ impl Error {
         }
     }
 
-    /// Returns `true` if [`billing()`](Self::billing) is [`Billing::Unknown`]: the service may have
-    /// accepted and billed a submission without the client knowing its task. The client did not
-    /// send it again.
-    pub fn may_have_been_billed(&self) -> bool {
-        self.details.billing_unknown
-    }
-
     /// Returns the task that the error is about, if there is one.
     /// [`Client::task`](crate::Client::task) resumes it.
     ///
-    /// If [`may_have_been_billed()`](Self::may_have_been_billed) returns `true`, the task is only a
-    /// candidate: the id in a failed response may be that of the task or that of the request.
+    /// If [`billing()`](Self::billing) is [`Billing::Unknown`], the task is only a candidate: the
+    /// id in a failed response may be that of the task or that of the request.
     pub fn task(&self) -> Option<&TaskRef> {
         self.details.task.as_ref()
     }
 
     /// Returns the name of the operation, such as `gen-2-pro`.
+    ///
+    /// For `kiln`.
+    #[doc(hidden)]
     pub fn operation_name(&self) -> Option<&str> {
         self.details.operation.or_else(|| self.details.task.as_ref()?.operation())
     }
@@ -214,6 +211,9 @@ impl Error {
     }
 
     /// Returns how the wait ended, for an error of a wait.
+    ///
+    /// For `kiln`.
+    #[doc(hidden)]
     pub fn wait_end(&self) -> Option<&WaitEnd> {
         self.details.end.as_ref()
     }
@@ -269,12 +269,6 @@ impl Error {
         self.details.setting
     }
 
-    /// Returns `true` if submitting the request again cannot be billed twice, because the first
-    /// submission was not billed. See [`billing()`](Self::billing).
-    pub fn is_safe_to_repeat(&self) -> bool {
-        self.billing() == Billing::NotBilled
-    }
-
     /// Returns `true` if the same call may succeed later without any change: the network or the
     /// service failed temporarily, or the deadline was too short.
     ///
@@ -282,7 +276,8 @@ impl Error {
     /// ends a wait, such as 400, 404 and 413, because another attempt would fail in the same way.
     /// The base URL or the model prefix may be wrong.
     ///
-    /// This does not mean that submitting again is [safe](Self::is_safe_to_repeat).
+    /// This does not mean that submitting again is safe: it is if [`billing()`](Self::billing) is
+    /// [`Billing::NotBilled`].
     pub fn is_transient(&self) -> bool {
         match self.kind {
             ErrorKind::Service

@@ -29,7 +29,7 @@ use crate::{
     journal::{self, Directory, Key},
     middleware::Middleware,
     operations,
-    recording::{Recorder, Recording},
+    recording::Recording,
     types::{self, *},
 };
 

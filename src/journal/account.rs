@@ -10,7 +10,7 @@ use url::Url;
 /// Only the service that accepted a task knows the task, and the client must not send its API key
 /// to any other service.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Account {
+pub(crate) struct Account {
     /// The base URL without user information.
     service: String,
     /// Random, so that two records of one key have different fingerprints.
@@ -27,7 +27,7 @@ impl Account {
     }
 
     /// Returns the base URL that the submission was sent to.
-    pub fn service(&self) -> &str {
+    pub(crate) fn service(&self) -> &str {
         &self.service
     }
 

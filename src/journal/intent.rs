@@ -132,10 +132,14 @@ impl Intent {
         time(self.at)
     }
 
-    /// Returns the account that pays for the submission: the service and a fingerprint of the API
-    /// key. `None` if an earlier version of this crate wrote the record.
-    pub fn account(&self) -> Option<&Account> {
+    pub(crate) fn account(&self) -> Option<&Account> {
         self.account.as_ref()
+    }
+
+    /// Returns the base URL that the submission was sent to. Only this service knows its task.
+    /// `None` if an earlier version of this crate wrote the record.
+    pub fn service(&self) -> Option<&str> {
+        self.account().map(Account::service)
     }
 
     /// Returns the label that the program gave the submission; see [`Origin::new`].
@@ -161,11 +165,17 @@ impl Intent {
     }
 
     /// Returns the width of the picture in pixels, if the request sets `width`.
+    ///
+    /// For `kiln`.
+    #[doc(hidden)]
     pub fn width(&self) -> Option<i64> {
         self.origin.width
     }
 
     /// Returns the height of the picture in pixels, if the request sets `height`.
+    ///
+    /// For `kiln`.
+    #[doc(hidden)]
     pub fn height(&self) -> Option<i64> {
         self.origin.height
     }

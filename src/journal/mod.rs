@@ -54,8 +54,8 @@ use std::{
 
 use tokio::time;
 
+pub(crate) use self::account::Account;
 pub use self::{
-    account::Account,
     directory::{Directory, Disk, List, Listed},
     intent::{Intent, Origin},
     key::Key,

@@ -146,6 +146,9 @@ pub struct Keyed {
 impl Keyed {
     /// Returns `true` unless the service certainly did not accept the submission. A submission that
     /// may be billed uses up its key: nothing else is submitted with the key.
+    ///
+    /// For the batches.
+    #[doc(hidden)]
     pub fn may_be_billed(&self) -> bool {
         *self.record.state() != State::NotBilled
     }
@@ -203,12 +206,18 @@ impl Record {
     /// Returns `true` if the response to the submission was lost. Only a person or a webhook can
     /// then tell whether the service accepted the submission. If this method returns `false` and
     /// the state is [`Unknown`](State::Unknown), the submission may still be in flight.
+    ///
+    /// For `kiln` and the batches.
+    #[doc(hidden)]
     pub fn is_lost(&self) -> bool {
         self.life.is_lost
     }
 
     /// Returns when the first poll that returned `Ready` was sent, by the clock of this machine, in
     /// whole seconds. The ten minutes of the delivery URL count from this time.
+    ///
+    /// For `kiln` and the batches.
+    #[doc(hidden)]
     pub fn ready_at(&self) -> Option<SystemTime> {
         self.life.ready_at.map(time)
     }
@@ -229,8 +238,8 @@ impl Record {
     /// Returns whether this is the record of another submission to the same service, and has this
     /// task.
     pub(super) fn is_other_with(&self, submission: &Intent, task: &TaskRef) -> bool {
-        let services = self.intent.account().zip(submission.account());
-        let is_same = services.is_none_or(|(one, other)| one.service() == other.service());
+        let services = self.intent.service().zip(submission.service());
+        let is_same = services.is_none_or(|(one, other)| one == other);
         let has_task = self.task().is_some_and(|own| own.is_same(task));
         self.intent.id() != submission.id() && is_same && has_task
     }
@@ -272,7 +281,10 @@ impl Record {
     /// The result does not depend on the order in which records are merged, or on how often. A
     /// record with a task wins over a record without one, because a task proves that the submission
     /// was billed. Otherwise, the record whose state is closer to a saved picture wins.
+    ///
+    /// For the batches.
     #[must_use]
+    #[doc(hidden)]
     pub fn join(self, other: Self) -> Self {
         let mut joined = Self { intent: self.intent, life: self.life.join(other.life) };
         joined.life.without_signature();

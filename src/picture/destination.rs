@@ -88,6 +88,9 @@ impl SaveOptions {
     /// Use `false` if the saved file is not the final one, for example because the program still
     /// renames it. The program must then apply [`Step::Saved`](crate::journal::Step::Saved) itself.
     /// Otherwise the record stays open, and the next process resumes the task.
+    ///
+    /// For the batches.
+    #[doc(hidden)]
     pub fn closes_record(mut self, on: bool) -> Self {
         self.closes_record = on;
         self
@@ -95,6 +98,9 @@ impl SaveOptions {
 
     /// Sets whether to compute [`Saved::sha256`](crate::Saved::sha256) even if no record needs it.
     /// The default is `false`, because the digest takes about as long as writing the file.
+    ///
+    /// For `kiln` and the batches.
+    #[doc(hidden)]
     pub fn sha256(mut self, on: bool) -> Self {
         self.sha256 = on;
         self

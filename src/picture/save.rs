@@ -40,8 +40,8 @@ pub struct Saved {
     pub kind: Option<FileKind>,
     /// The size of the file in bytes.
     pub bytes: u64,
-    /// The SHA-256 digest of the file in lowercase hexadecimal. `None` if neither the record of the
-    /// task in a [journal](crate::journal) nor [`SaveOptions::sha256`] needs it.
+    /// The SHA-256 digest of the file in lowercase hexadecimal. `None` if the task has no record in
+    /// a [journal](crate::journal), which needs it.
     pub sha256: Option<String>,
 }
 
@@ -51,7 +51,7 @@ impl Saved {
     ///
     /// The request (`output_format`) determines the format of a picture, and its file name does
     /// not.
-    pub fn has_wrong_extension(&self) -> bool {
+    fn has_wrong_extension(&self) -> bool {
         let extension = self.path.extension().and_then(OsStr::to_str);
         let named = extension.and_then(FileKind::of_extension);
         self.kind.zip(named).is_some_and(|(kind, named)| kind != named)
@@ -60,35 +60,24 @@ impl Saved {
 
 /// A picture in a temporary file, which has no name yet; see [`Picture::download_in`]. Clones share
 /// the file, and dropping the last one deletes it.
+///
+/// For `kiln` and the batches.
 #[derive(Clone)]
+#[doc(hidden)]
 pub struct DownloadedPicture {
     picture: Picture,
     options: SaveOptions,
     /// `None` after the file was renamed.
     file: Arc<Mutex<Option<Part>>>,
-    kind: Option<FileKind>,
-    bytes: u64,
-    sha256: Option<String>,
+    /// The file format, as [`Saved::kind`].
+    pub kind: Option<FileKind>,
+    /// The size in bytes.
+    pub bytes: u64,
+    /// The SHA-256 digest, as [`Saved::sha256`].
+    pub sha256: Option<String>,
 }
 
 impl DownloadedPicture {
-    /// Returns the file format, detected from the first bytes. `None` only if
-    /// [`SaveOptions::check`] was turned off.
-    pub fn kind(&self) -> Option<FileKind> {
-        self.kind
-    }
-
-    /// Returns the size in bytes.
-    pub fn bytes(&self) -> u64 {
-        self.bytes
-    }
-
-    /// Returns the SHA-256 digest in lowercase hexadecimal, under the same conditions as
-    /// [`Saved::sha256`].
-    pub fn sha256(&self) -> Option<&str> {
-        self.sha256.as_deref()
-    }
-
     /// Renames the temporary file to `path`. The path must be on the same filesystem as the
     /// directory of [`Picture::download_in`]. This method never replaces an existing file.
     ///
@@ -268,7 +257,7 @@ impl Picture {
     ///
     /// let picture = task.wait().await?;
     /// let fox = picture.download_in("pictures", SaveOptions::default()).await?;
-    /// let extension = fox.kind().map_or("bin", |kind| kind.extension());
+    /// let extension = fox.kind.map_or("bin", |kind| kind.extension());
     /// fox.save(format!("pictures/fox.{extension}")).await?;
     /// # Ok(())
     /// # }
@@ -278,6 +267,9 @@ impl Picture {
     ///
     /// The same errors as [`save_with`](Self::save_with). The directory must exist. The bytes of a
     /// damaged delivery are in a temporary file, which [`Damaged::keep`] renames.
+    ///
+    /// For `kiln` and the batches.
+    #[doc(hidden)]
     pub async fn download_in(
         &self,
         directory: impl AsRef<Path>,

@@ -13,7 +13,7 @@ use super::{
     WEBHOOK_SECRET_VARIABLE, WEBHOOK_URL_VARIABLE, invalid_setting,
 };
 use crate::{
-    Error, REGIONAL_BASE_URL_VARIABLE, WebhookSecret,
+    Error, REGIONAL_BASE_URL_VARIABLE, Secret,
     transport::{
         hosts::{AllowedHost, is_loopback, printable},
         middleware::RESERVED_HEADERS,
@@ -88,7 +88,7 @@ impl ClientBuilder {
     }
 
     pub(super) fn check_webhook(&self) -> Result<(), Error> {
-        let secret = self.tasks.webhook.secret.as_ref().map(WebhookSecret::reveal);
+        let secret = self.tasks.webhook.secret.as_ref().map(Secret::reveal);
         if secret.is_some_and(|text| text.trim().is_empty() || text.starts_with('\u{feff}')) {
             let problem = "the webhook secret is blank or begins with a byte order mark";
             return Err(incorrect(problem, WEBHOOK_SECRET_VARIABLE));

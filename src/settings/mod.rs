@@ -8,7 +8,7 @@ use std::{env, fmt, sync::Arc, time::Duration};
 
 pub use self::build::Preview;
 use crate::{
-    Address, Error, ErrorKind, REGIONAL_BASE_URL_VARIABLE, RetryPolicy, Secret, WebhookSecret,
+    Address, Error, ErrorKind, REGIONAL_BASE_URL_VARIABLE, RetryPolicy, Secret,
     contract::WebhookDefaults,
     picture::DownloadSettings,
     task::TaskSettings,
@@ -54,7 +54,7 @@ pub struct ClientBuilder {
     /// Names and values.
     default_headers: Vec<(String, Secret<String>)>,
     middlewares: Vec<Arc<dyn Middleware>>,
-    recorder: Option<Arc<dyn Recorder>>,
+    recorder: Option<Recorder>,
     customize: Option<Customize>,
     random_seed: Option<u64>,
     clock: WallClock,
@@ -75,7 +75,7 @@ impl ClientBuilder {
     pub fn from_env() -> Result<Self, Error> {
         let webhook = WebhookDefaults {
             url: variable(WEBHOOK_URL_VARIABLE)?.map(Address::from),
-            secret: variable(WEBHOOK_SECRET_VARIABLE)?.map(WebhookSecret::from),
+            secret: variable(WEBHOOK_SECRET_VARIABLE)?.map(Secret::from),
         };
         Ok(Self {
             api_key: variable(API_KEY_VARIABLE)?.map(Secret::from),

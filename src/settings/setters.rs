@@ -7,9 +7,9 @@ use std::{
 
 use super::ClientBuilder;
 use crate::{
-    Address, Durations, RetryPolicy, Secret, WebhookSecret,
+    Address, Durations, RetryPolicy, Secret,
     journal::Journal,
-    transport::{middleware::Middleware, recording::Recorder},
+    transport::{middleware::Middleware, recording::Recording},
     values::{NO_LIMIT, WallClock},
 };
 
@@ -54,7 +54,7 @@ impl ClientBuilder {
 
     /// Sets the secret that signs webhooks, for requests that have a webhook but no
     /// `webhook_secret`.
-    pub fn webhook_secret(mut self, secret: impl Into<WebhookSecret>) -> Self {
+    pub fn webhook_secret(mut self, secret: impl Into<Secret>) -> Self {
         self.tasks.webhook.secret = Some(secret.into());
         self
     }
@@ -263,10 +263,13 @@ impl ClientBuilder {
         self
     }
 
-    /// Sets the [`Recorder`], which receives a redacted copy of each submission and each poll.
+    /// Sets the function that receives a redacted copy of each submission and each poll, for
+    /// example to store it. There is none by default, and another call replaces the function.
     ///
-    /// There is no recorder by default. Another call replaces the recorder.
-    pub fn recorder(mut self, recorder: impl Recorder + 'static) -> Self {
+    /// The client calls the function after the response has arrived, on the task that runs the
+    /// exchange, so it must not block for long. An exchange without a response and the download of
+    /// a picture are not recorded. A panic is logged, and does not affect the exchange.
+    pub fn recorder(mut self, recorder: impl Fn(Recording) + Send + Sync + 'static) -> Self {
         self.recorder = Some(Arc::new(recorder));
         self
     }

@@ -65,7 +65,7 @@ pub(super) fn find_task<'a>(
         // not be in one.
         let id = redaction.redact(&id);
         let task = TaskRef::new(id, polling_url, Some(request.model_name()))
-            .in_region(request.operation().region())
+            .in_region(request.operation().region)
             .with_cost(object.get("cost").and_then(Value::as_f64));
         Some(FoundTask { task, object, wrapper })
     })

@@ -153,24 +153,6 @@ impl Task {
         self.reference.cost()
     }
 
-    /// Returns the size of the input images in megapixels with 2 decimal places, if the service
-    /// reported it. `None` for a resumed task.
-    pub fn input_mp(&self) -> Option<f64> {
-        match self.response()? {
-            SubmissionResponse::Async(response) => response.input_mp,
-            SubmissionResponse::Webhook(response) => response.input_mp,
-        }
-    }
-
-    /// Returns the size of the generated picture in megapixels with 2 decimal places, if the
-    /// service reported it. `None` for a resumed task.
-    pub fn output_mp(&self) -> Option<f64> {
-        match self.response()? {
-            SubmissionResponse::Async(response) => response.output_mp,
-            SubmissionResponse::Webhook(response) => response.output_mp,
-        }
-    }
-
     /// Returns the complete response to the submission. `None` for a resumed task.
     pub fn response(&self) -> Option<&SubmissionResponse> {
         self.submitted.as_ref()?.response.as_ref()

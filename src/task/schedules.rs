@@ -39,6 +39,9 @@ pub struct Durations {
 
 impl Durations {
     /// Returns `true` if the client has not seen a task finish.
+    ///
+    /// For `kiln`.
+    #[doc(hidden)]
     pub fn is_empty(&self) -> bool {
         self.seen.is_empty()
     }

@@ -118,7 +118,7 @@ impl Submissions {
             }
             state.orphans.push_back(task.clone());
         } else if let Err(error) = outcome {
-            let billing_unknown = error.may_have_been_billed();
+            let billing_unknown = error.billing() == Billing::Unknown;
             tracing::warn!(
                 kind = ?error.kind(),
                 billing_unknown,

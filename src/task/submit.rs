@@ -53,7 +53,7 @@ impl Shared {
             match &outcome {
                 Ok(_) => tracing::info!("submission accepted"),
                 Err(error) => {
-                    let billing_unknown = error.may_have_been_billed();
+                    let billing_unknown = error.billing() == Billing::Unknown;
                     tracing::warn!(kind = ?error.kind(), billing_unknown, "submission failed");
                 }
             }

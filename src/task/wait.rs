@@ -41,8 +41,7 @@ impl Task {
     ///
     /// # Errors
     ///
-    /// Every error carries the reference of the task, and [`Error::wait_end`] returns how the wait
-    /// ended.
+    /// Every error carries the reference of the task.
     ///
     /// - [`TaskFailed`](crate::ErrorKind::TaskFailed), [`Moderated`](crate::ErrorKind::Moderated),
     ///   [`TaskNotFound`](crate::ErrorKind::TaskNotFound): the task has ended without a picture.

@@ -1,29 +1,21 @@
 //! Redacted copies of the exchanges with the service, for example to compare them with the
 //! contract or to attach them to a bug report.
 //!
-//! A [`Recorder`] receives a [`Recording`] of each submission and each poll. Recordings contain no
-//! key, prompt or image: every text that is not known to be a name is replaced. The recorded
-//! request is built from its fields and not from the sent bytes, so the client need not keep
-//! images.
+//! [`ClientBuilder::recorder`](crate::ClientBuilder::recorder) sets a function that receives a
+//! [`Recording`] of each submission and each poll. Recordings contain no key, prompt or image:
+//! every text that is not known to be a name is replaced. The recorded request is built from its
+//! fields and not from the sent bytes, so the client need not keep images.
 //!
 //! ```rust,test_harness
-//! use imagekiln::{
-//!     ClientBuilder, Error,
-//!     recording::{Recorder, Recording},
-//!     types::Gen2Pro,
-//! };
+//! use imagekiln::{ClientBuilder, Error, recording::Recording, types::Gen2Pro};
 //!
-//! struct Print;
-//!
-//! impl Recorder for Print {
-//!     fn record(&self, recording: Recording) {
-//!         println!("{}", serde_json::to_string(&recording).unwrap());
-//!     }
+//! fn print(recording: Recording) {
+//!     println!("{}", serde_json::to_string(&recording).unwrap());
 //! }
 //!
 //! #[tokio::main]
 //! async fn main() -> Result<(), Error> {
-//!     let client = ClientBuilder::from_env()?.recorder(Print).build()?;
+//!     let client = ClientBuilder::from_env()?.recorder(print).build()?;
 //!     let request = Gen2Pro::new("a red fox in the snow").width(512).height(384);
 //!     client.submit(request).await?.wait().await?.save("fox.jpg").await?;
 //!     Ok(())
@@ -31,7 +23,10 @@
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/guide/main.in"));
 //! ```
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::{
+    sync::Arc,
+    time::{SystemTime, UNIX_EPOCH},
+};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -47,16 +42,8 @@ use crate::{
     values::{MAX_NAME, file_kind::HEAD},
 };
 
-/// Receives a redacted copy of each submission and each poll, for example to store it.
-///
-/// The client calls it after the response has arrived, on the task that runs the exchange, so it
-/// must not block for long. An exchange without a response and the download of a picture are not
-/// recorded. A panic is logged, and does not affect the exchange. Set a recorder with
-/// [`ClientBuilder::recorder`](crate::ClientBuilder::recorder).
-pub trait Recorder: Send + Sync {
-    /// Called once for each response of the service.
-    fn record(&self, recording: Recording);
-}
+/// A function that receives the recordings of a client.
+pub(crate) type Recorder = Arc<dyn Fn(Recording) + Send + Sync>;
 
 /// A submission or a poll with its response, redacted.
 ///

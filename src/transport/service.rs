@@ -46,7 +46,7 @@ pub(crate) struct Service {
     pub(crate) random: Random,
     pub(crate) clock: WallClock,
     pub(crate) middlewares: Middlewares,
-    pub(crate) recorder: Option<Arc<dyn Recorder>>,
+    pub(crate) recorder: Option<Recorder>,
 }
 
 impl Service {
@@ -61,7 +61,7 @@ impl Service {
 
     /// Returns the base URL that serves an operation.
     pub(crate) fn base_of(&self, operation: &'static Operation) -> Result<&Url, Error> {
-        self.base(operation.region()).map_err(|_| {
+        self.base(operation.region).map_err(|_| {
             let message = format!("{operation} needs the regional base URL, which is not set");
             no_regional_base(message).with_operation(operation.name)
         })
@@ -91,7 +91,7 @@ impl Service {
 
     fn record<'a>(&self, response: &Response, recorded: impl FnOnce() -> Recorded<'a>) {
         let Some(recorder) = &self.recorder else { return };
-        let record = || recorder.record(Recording::new(recorded(), self.clock.now(), response));
+        let record = || recorder(Recording::new(recorded(), self.clock.now(), response));
         // A recorder that panics must not end a submission, which may be billed.
         if catch_unwind(AssertUnwindSafe(record)).is_err() {
             tracing::warn!("the recorder panicked");

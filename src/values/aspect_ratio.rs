@@ -21,21 +21,13 @@ use super::ParseError;
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(with = "String"))]
 #[cfg_attr(feature = "schemars", schemars(extend("pattern" = "^[1-9][0-9]*:[1-9][0-9]*$")))]
 pub struct AspectRatio {
-    width: u32,
-    height: u32,
+    /// The first number of the ratio.
+    pub width: u32,
+    /// The second number of the ratio.
+    pub height: u32,
 }
 
 impl AspectRatio {
-    /// Returns the first number of the ratio, which stands for the width.
-    pub fn width(self) -> u32 {
-        self.width
-    }
-
-    /// Returns the second number of the ratio, which stands for the height.
-    pub fn height(self) -> u32 {
-        self.height
-    }
-
     /// Whether the ratio lies between `narrowest` and `widest`, inclusive.
     pub(crate) fn is_between(self, narrowest: (u32, u32), widest: (u32, u32)) -> bool {
         // Cross-multiplication is exact; a division would round.

@@ -46,27 +46,14 @@ const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
     .with_decode_padding_mode(DecodePaddingMode::Indifferent)
     .with_decode_allow_trailing_bits(true);
 
-/// The form in which the client sends text that the caller declares to be base64.
-#[derive(Debug, PartialEq)]
-pub(crate) enum Sendable {
-    /// Sent verbatim between the quotes of a JSON string. The text contains no character that needs
-    /// an escape.
-    Plain(Bytes),
-    /// Sent as a JSON string with escapes.
-    Escaped(Bytes),
-}
-
-/// Returns valid base64 without its whitespace, and any other text unchanged.
-pub(crate) fn sendable(text: &Bytes) -> Sendable {
+/// Returns the text as it is sent verbatim between the quotes of a JSON string: valid base64
+/// without its whitespace, or other text that needs no escape. `None` for text that needs escapes.
+pub(crate) fn verbatim(text: &Bytes) -> Option<Bytes> {
     if is_plain(text) {
-        return Sendable::Plain(text.clone());
+        return Some(text.clone());
     }
     let stripped = without_whitespace(text);
-    if is_valid(&stripped) {
-        Sendable::Plain(stripped.into())
-    } else {
-        Sendable::Escaped(text.clone())
-    }
+    is_valid(&stripped).then(|| stripped.into())
 }
 
 /// Whether the text is valid base64 in the standard or URL-safe alphabet, with or without padding,
@@ -158,7 +145,7 @@ mod tests {
     use bytes::Bytes;
     use proptest::prelude::*;
 
-    use super::{GROUP, Sendable, decode_head, is_base64, is_plain, is_valid, sendable};
+    use super::{GROUP, decode_head, is_base64, is_plain, is_valid, verbatim};
 
     #[test]
     fn valid_text_uses_one_alphabet_and_has_full_padding_or_none() {
@@ -248,12 +235,12 @@ mod tests {
         fn whitespace_is_removed_only_from_base64(text in "[A-Za-z0-9+/= \t\r\n\"\\\\.]{0,40}") {
             let stripped: String = text.split_ascii_whitespace().collect();
             prop_assert_eq!(is_base64(text.as_bytes()), is_valid(stripped.as_bytes()));
-            let sent = match is_base64(text.as_bytes()) {
-                true => Sendable::Plain(stripped.into()),
-                false if is_plain(text.as_bytes()) => Sendable::Plain(text.clone().into()),
-                false => Sendable::Escaped(text.clone().into()),
+            let sent: Option<Bytes> = match is_base64(text.as_bytes()) {
+                true => Some(stripped.into()),
+                false if is_plain(text.as_bytes()) => Some(text.clone().into()),
+                false => None,
             };
-            prop_assert_eq!(sendable(&Bytes::from(text)), sent);
+            prop_assert_eq!(verbatim(&Bytes::from(text)), sent);
         }
 
         #[test]

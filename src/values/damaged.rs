@@ -18,8 +18,9 @@ const MAX_NAMES: u32 = 100;
 /// A file with the bytes of a delivery that is not a complete picture, returned by
 /// [`Error::damaged`](crate::Error::damaged).
 ///
-/// The file is temporary until `keep` gives it a name. If the program does not call `keep`, the
-/// file is deleted when the last clone of this value is dropped.
+/// [`Picture::save`](crate::Picture::save) and its variants keep the file beside the path of the
+/// picture. Otherwise the file is temporary, and is deleted when the last clone of this value is
+/// dropped.
 #[derive(Clone)]
 pub struct Damaged {
     file: Arc<Mutex<Kept>>,
@@ -45,16 +46,22 @@ impl Damaged {
 
     /// Returns the file format, detected from the first bytes. `None` if these are not the first
     /// bytes of a picture.
+    ///
+    /// For the batches.
+    #[doc(hidden)]
     pub fn kind(&self) -> Option<FileKind> {
         self.kind
     }
 
     /// Returns the size in bytes.
+    ///
+    /// For the batches.
+    #[doc(hidden)]
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Returns the path of the file, or `None` if `keep` has not given it a name.
+    /// Returns the path of the file, or `None` if the file is temporary.
     pub fn path(&self) -> Option<PathBuf> {
         match &*self.file.lock() {
             Kept::At(path) => Some(path.clone()),
@@ -72,6 +79,9 @@ impl Damaged {
     ///
     /// The file could not be flushed or renamed, for example because 100 other files have its
     /// names. Its bytes are lost.
+    ///
+    /// For the batches.
+    #[doc(hidden)]
     pub fn keep(&self, picture: impl AsRef<Path>) -> io::Result<PathBuf> {
         let picture = picture.as_ref();
         let name = picture.file_name().unwrap_or_default().to_string_lossy().into_owned();

@@ -15,29 +15,20 @@ use serde_json::{Map, Number, Value};
 use super::AspectRatio;
 
 /// Says what is wrong with a value that a field cannot represent. Only this crate can name this
-/// type, so other crates cannot implement the traits below.
+/// type, so other crates cannot implement the trait below.
 #[derive(Debug, PartialEq)]
 pub struct Fault(pub(crate) String);
-
-/// A value that a field can be set to: text, a number, a Boolean, `null` (`()` or `None`), a list
-/// of these, or any [`serde_json::Value`].
-///
-/// JSON cannot represent NaN and infinities. `serde_json` converts them to `null`, but the SDK
-/// reports a violation if a field is set to such a number. It does not detect a `null` that
-/// `serde_json` has already created, as in `json!(f64::NAN)`.
-///
-/// This trait is sealed. For other types, pass the result of [`serde_json::to_value`].
-pub trait IntoJson {
-    /// Returns the JSON value, or what is wrong with the given value.
-    #[doc(hidden)]
-    fn into_json(self) -> Result<Value, Fault>;
-}
 
 /// A value for a field of type `T`: any integer type for an integer, or text such as `"16:9"` for
 /// an [`AspectRatio`]. `None` leaves an optional field out.
 ///
+/// A field of type [`Value`] takes text, a number, a Boolean, `null` (`()` or `None`), a list of
+/// these, or any other [`Value`]. For other types, pass the result of [`serde_json::to_value`].
+///
 /// A value that the field cannot represent is a violation of the request. The SDK never truncates
-/// or rounds a value.
+/// or rounds a value. JSON cannot represent NaN and infinities. `serde_json` converts them to
+/// `null`, but the SDK reports a violation if a field is set to such a number. It does not detect a
+/// `null` that `serde_json` has already created, as in `json!(f64::NAN)`.
 ///
 /// This trait is sealed.
 pub trait IntoField<T> {
@@ -48,11 +39,10 @@ pub trait IntoField<T> {
 
 /// Implements a conversion for each of these types.
 macro_rules! convert {
-    ($trait:path, $method:ident -> $target:ty;
-    $($($type:ty),+ => |$value:ident| $result:expr;)+) => {
+    ($target:ty; $($($type:ty),+ => |$value:ident| $result:expr;)+) => {
         $($(
-            impl $trait for $type {
-                fn $method(self) -> Result<$target, Fault> {
+            impl IntoField<$target> for $type {
+                fn into_field(self) -> Result<$target, Fault> {
                     let $value = self;
                     $result
                 }
@@ -62,11 +52,11 @@ macro_rules! convert {
 }
 
 convert! {
-    IntoJson, into_json -> Value;
+    Value;
     bool, i8, i16, i32, i64, isize, u8, u16, u32, u64, usize => |value| Ok(value.into());
     &str, String, Cow<'_, str>, Number, Map<String, Value>, () => |value| Ok(value.into());
     Value => |value| Ok(value);
-    &String => |text| text.as_str().into_json();
+    &String => |text| text.as_str().into_field();
     f32, f64 => |number| if number.is_finite() {
         Ok(number.into())
     } else {
@@ -75,12 +65,12 @@ convert! {
 }
 
 convert! {
-    IntoField<i64>, into_field -> i64;
+    i64;
     i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, u128, usize => |value| integer(value);
 }
 
 convert! {
-    IntoField<Option<i64>>, into_field -> Option<i64>;
+    Option<i64>;
     i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, u128, usize => |value| {
         integer(value).map(Some)
     };
@@ -88,7 +78,7 @@ convert! {
 }
 
 convert! {
-    IntoField<AspectRatio>, into_field -> AspectRatio;
+    AspectRatio;
     AspectRatio => |ratio| Ok(ratio);
     (u32, u32) => |sides| Ok(sides.into());
     &str => |text| text.parse::<AspectRatio>().map_err(|error| Fault(error.to_string()));
@@ -96,33 +86,33 @@ convert! {
 }
 
 convert! {
-    IntoField<Option<AspectRatio>>, into_field -> Option<AspectRatio>;
+    Option<AspectRatio>;
     AspectRatio, (u32, u32), &str, String, &String => |ratio| {
         IntoField::<AspectRatio>::into_field(ratio).map(Some)
     };
     Option<AspectRatio> => |ratio| Ok(ratio);
 }
 
-impl<T: IntoJson> IntoJson for Option<T> {
-    fn into_json(self) -> Result<Value, Fault> {
-        self.map_or(Ok(Value::Null), IntoJson::into_json)
+impl<T: IntoField<Value>> IntoField<Value> for Option<T> {
+    fn into_field(self) -> Result<Value, Fault> {
+        self.map_or(Ok(Value::Null), IntoField::into_field)
     }
 }
 
-impl<T: IntoJson> IntoJson for Vec<T> {
-    fn into_json(self) -> Result<Value, Fault> {
+impl<T: IntoField<Value>> IntoField<Value> for Vec<T> {
+    fn into_field(self) -> Result<Value, Fault> {
         list(self)
     }
 }
 
-impl<T: IntoJson, const N: usize> IntoJson for [T; N] {
-    fn into_json(self) -> Result<Value, Fault> {
+impl<T: IntoField<Value>, const N: usize> IntoField<Value> for [T; N] {
+    fn into_field(self) -> Result<Value, Fault> {
         list(self)
     }
 }
 
-impl<T: IntoJson + Clone> IntoJson for &[T] {
-    fn into_json(self) -> Result<Value, Fault> {
+impl<T: IntoField<Value> + Clone> IntoField<Value> for &[T] {
+    fn into_field(self) -> Result<Value, Fault> {
         list(self.iter().cloned())
     }
 }
@@ -131,9 +121,9 @@ fn integer(value: impl TryInto<i64> + Copy + Display) -> Result<i64, Fault> {
     value.try_into().map_err(|_| Fault(format!("is {value}; must be a 64-bit integer")))
 }
 
-fn list(items: impl IntoIterator<Item = impl IntoJson>) -> Result<Value, Fault> {
+fn list(items: impl IntoIterator<Item = impl IntoField<Value>>) -> Result<Value, Fault> {
     let items = items.into_iter().enumerate().map(|(index, item)| {
-        item.into_json()
+        item.into_field()
             .map_err(|Fault(problem)| Fault(format!("has an item (at {index}) that {problem}")))
     });
     items.collect::<Result<_, _>>().map(Value::Array)
@@ -157,8 +147,8 @@ pub struct Extra {
 
 impl Extra {
     /// Sets a field. Records a violation if JSON cannot represent the value, for example NaN.
-    pub(crate) fn set(&mut self, name: String, value: impl IntoJson) {
-        match self.checked(&name, value.into_json()) {
+    pub(crate) fn set(&mut self, name: String, value: impl IntoField<Value>) {
+        match self.checked(&name, value.into_field()) {
             Some(value) => self.fields.insert(name, value),
             None => self.fields.remove(&name),
         };
@@ -226,18 +216,18 @@ mod tests {
 
     #[test]
     fn values_convert_like_serde_json() {
-        assert_eq!("a".into_json(), Ok(json!("a")));
-        assert_eq!((&"a".to_owned()).into_json(), Ok(json!("a")));
-        assert_eq!(u64::MAX.into_json(), Ok(json!(u64::MAX)));
-        assert_eq!(i64::MIN.into_json(), Ok(json!(i64::MIN)));
-        assert_eq!(7usize.into_json(), Ok(json!(7)));
-        assert_eq!(0.5f32.into_json(), Ok(json!(0.5)));
-        assert_eq!(None::<bool>.into_json(), Ok(Value::Null));
-        assert_eq!(().into_json(), Ok(Value::Null));
-        assert_eq!(Some(true).into_json(), Ok(json!(true)));
-        assert_eq!(vec![[1, 2], [3, 4]].into_json(), Ok(json!([[1, 2], [3, 4]])));
-        assert_eq!([1.5, 2.5].as_slice().into_json(), Ok(json!([1.5, 2.5])));
-        assert_eq!(json!({ "a": null }).into_json(), Ok(json!({ "a": null })));
+        assert_eq!("a".into_field(), Ok(json!("a")));
+        assert_eq!((&"a".to_owned()).into_field(), Ok(json!("a")));
+        assert_eq!(u64::MAX.into_field(), Ok(json!(u64::MAX)));
+        assert_eq!(i64::MIN.into_field(), Ok(json!(i64::MIN)));
+        assert_eq!(7usize.into_field(), Ok(json!(7)));
+        assert_eq!(0.5f32.into_field(), Ok(json!(0.5)));
+        assert_eq!(None::<bool>.into_field(), Ok(Value::Null));
+        assert_eq!(().into_field(), Ok(Value::Null));
+        assert_eq!(Some(true).into_field(), Ok(json!(true)));
+        assert_eq!(vec![[1, 2], [3, 4]].into_field(), Ok(json!([[1, 2], [3, 4]])));
+        assert_eq!([1.5, 2.5].as_slice().into_field(), Ok(json!([1.5, 2.5])));
+        assert_eq!(json!({ "a": null }).into_field(), Ok(json!({ "a": null })));
     }
 
     #[test]
@@ -264,15 +254,15 @@ mod tests {
 
     #[test]
     fn non_finite_numbers_are_refused_at_any_depth() {
-        assert_eq!(f64::NAN.into_json(), Err(Fault("is NaN; must be a finite number".to_owned())));
+        assert_eq!(f64::NAN.into_field(), Err(Fault("is NaN; must be a finite number".to_owned())));
         assert_eq!(
-            f32::INFINITY.into_json(),
+            f32::INFINITY.into_field(),
             Err(Fault("is inf; must be a finite number".to_owned()))
         );
-        assert!(Some(f64::NEG_INFINITY).into_json().is_err());
+        assert!(Some(f64::NEG_INFINITY).into_field().is_err());
         let nested = vec![vec![0.5], vec![1.5, f64::NAN]];
         let problem =
             "has an item (at 1) that has an item (at 1) that is NaN; must be a finite number";
-        assert_eq!(nested.into_json(), Err(Fault(problem.to_owned())));
+        assert_eq!(nested.into_field(), Err(Fault(problem.to_owned())));
     }
 }

@@ -30,7 +30,7 @@ pub use self::damaged::Damaged;
 pub use self::file_kind::FileKind;
 pub use self::image_input::ImageInput;
 pub(crate) use self::json::Fault;
-pub use self::json::{Extra, IntoField, IntoJson};
+pub use self::json::{Extra, IntoField};
 pub(crate) use self::mutex::Mutex;
 pub use self::task_ref::{REGIONAL_BASE_URL_VARIABLE, Region, TaskRef};
 pub use self::task_status::TaskStatus;
@@ -57,15 +57,12 @@ impl error::Error for ParseError {}
 /// Printed in place of a secret.
 pub(crate) const REDACTED: &str = "[redacted]";
 
-/// A value that must not be printed: `Debug` prints `[redacted]`. Serialization writes the value
-/// itself, because the service needs it.
+/// A value that must not be printed, such as the secret that signs webhooks: `Debug` prints
+/// `[redacted]`. Serialization writes the value itself, because the service needs it.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(transparent)]
-pub struct Secret<T>(T);
-
-/// The secret that signs webhooks.
-pub type WebhookSecret = Secret<String>;
+pub struct Secret<T = String>(T);
 
 impl<T> Secret<T> {
     pub(crate) fn new(value: T) -> Self {

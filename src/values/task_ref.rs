@@ -16,7 +16,7 @@ pub enum Region {
     Global,
     /// The regional base URL,
     /// [`ClientBuilder::regional_base_url`](crate::ClientBuilder::regional_base_url). It serves the
-    /// operations whose [`Operation::regional`](crate::Operation::regional) is set.
+    /// operations whose [`Operation::region`](crate::Operation::region) is `Regional`.
     Regional,
 }
 
@@ -119,7 +119,10 @@ impl TaskRef {
     /// Sets the id of the submission of the task in the [journal](crate::journal): the id of its
     /// [`Intent`](crate::journal::Intent). A store that implements a journal calls this method when
     /// it reads a task that an earlier version has written without this id.
+    ///
+    /// For `kiln` and the batches.
     #[must_use]
+    #[doc(hidden)]
     pub fn of_submission(mut self, id: impl Into<String>) -> Self {
         self.submission = Some(id.into());
         self
@@ -142,7 +145,7 @@ impl TaskRef {
     }
 
     /// Returns the name of the operation that the task was submitted to, if known. It contains the
-    /// values of path parameters; see [`Request::model_name`](crate::Request::model_name).
+    /// values of path parameters, for example `gen-2-klein-9b-kv-finetuned`.
     pub fn operation(&self) -> Option<&str> {
         self.operation.as_deref()
     }
@@ -160,6 +163,9 @@ impl TaskRef {
 
     /// Returns when the service accepted the task, by the local clock and with a precision of
     /// milliseconds. `None` if this SDK did not submit the task.
+    ///
+    /// For `kiln` and the batches.
+    #[doc(hidden)]
     pub fn submitted_at(&self) -> Option<SystemTime> {
         UNIX_EPOCH.checked_add(Duration::try_from_secs_f64(self.submitted_at?).ok()?)
     }

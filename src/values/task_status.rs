@@ -15,13 +15,11 @@ impl TaskStatus {
         self.success().is_some()
     }
 
-    /// Returns `true` if the task succeeded. Its picture can be fetched.
-    pub fn is_success(&self) -> bool {
+    pub(crate) fn is_success(&self) -> bool {
         self.success() == Some(true)
     }
 
-    /// Returns `true` if the task failed.
-    pub fn is_failure(&self) -> bool {
+    pub(crate) fn is_failure(&self) -> bool {
         self.success() == Some(false)
     }
 }

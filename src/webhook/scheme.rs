@@ -18,7 +18,7 @@ use reqwest::{
 };
 use sha2::{Digest, Sha256};
 
-use crate::{Error, ErrorKind, WebhookSecret};
+use crate::{Error, ErrorKind, Secret};
 
 /// The prefix of symmetric signatures in Standard Webhooks. Signatures of other versions need keys
 /// that the SDK does not have.
@@ -64,7 +64,7 @@ pub(super) enum Kind {
 #[derive(Debug, Clone)]
 pub(super) struct Scheme {
     pub(super) kind: Kind,
-    pub(super) secrets: Vec<WebhookSecret>,
+    pub(super) secrets: Vec<Secret>,
     /// The header with the signature or the secret.
     pub(super) header: HeaderName,
     pub(super) id_header: HeaderName,

@@ -8,7 +8,7 @@ use super::{
     event::Event,
     scheme::{Encoding, Kind, Rejection, Scheme, Verified, secret_problem},
 };
-use crate::{WebhookSecret, values::WallClock};
+use crate::{Secret, values::WallClock};
 
 /// The default maximum size of a body in bytes.
 const DEFAULT_MAX_BODY: usize = 1024 * 1024;
@@ -48,7 +48,7 @@ impl Verifier {
     ///
     /// These signatures do not include a timestamp, so an attacker can replay a delivery.
     /// Confirming a replayed event is safe, because the confirmation polls the task.
-    pub fn hmac_sha256(secret: impl Into<WebhookSecret>) -> Self {
+    pub fn hmac_sha256(secret: impl Into<Secret>) -> Self {
         Self::new(Kind::HmacSha256, "sha256=", secret)
     }
 
@@ -57,7 +57,7 @@ impl Verifier {
     ///
     /// Anyone who reads one delivery can forge others, because the body is not signed. Use this
     /// scheme only if the service supports no other one.
-    pub fn shared_secret(secret: impl Into<WebhookSecret>) -> Self {
+    pub fn shared_secret(secret: impl Into<Secret>) -> Self {
         Self::new(Kind::SharedSecret, "", secret)
     }
 
@@ -69,11 +69,11 @@ impl Verifier {
     /// this prefix, [`check`](Self::check) fails. Text without the prefix is used as the key
     /// itself. If it is the base64 of 24 to 64 bytes, the verifier also accepts signatures with the
     /// decoded key.
-    pub fn standard(secret: impl Into<WebhookSecret>) -> Self {
+    pub fn standard(secret: impl Into<Secret>) -> Self {
         Self::new(Kind::Standard, "", secret)
     }
 
-    fn new(kind: Kind, prefix: &str, secret: impl Into<WebhookSecret>) -> Self {
+    fn new(kind: Kind, prefix: &str, secret: impl Into<Secret>) -> Self {
         let header =
             if kind == Kind::Standard { "webhook-signature" } else { "x-webhook-signature" };
         let scheme = Scheme {
@@ -96,7 +96,7 @@ impl Verifier {
     ///
     /// Use this method to rotate secrets: for some time, tasks that were submitted with the old
     /// secret and tasks that were submitted with the new one are in progress.
-    pub fn also_accept(mut self, secret: impl Into<WebhookSecret>) -> Self {
+    pub fn also_accept(mut self, secret: impl Into<Secret>) -> Self {
         let secret = secret.into();
         self.problem = self.problem.or_else(|| secret_problem(self.scheme.kind, secret.reveal()));
         self.scheme.secrets.push(secret);

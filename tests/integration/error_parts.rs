@@ -8,7 +8,7 @@ use crate::support::{
     scripted::ScriptedServer,
 };
 use imagekiln::{
-    API_KEY_VARIABLE, BASE_URL_VARIABLE, Client, ClientBuilder, Error, ErrorKind,
+    API_KEY_VARIABLE, BASE_URL_VARIABLE, Billing, Client, ClientBuilder, Error, ErrorKind,
     MODEL_PREFIX_VARIABLE, REGIONAL_BASE_URL_VARIABLE, WEBHOOK_URL_VARIABLE,
 };
 
@@ -48,11 +48,8 @@ async fn errors_are_classified_as_transient_and_safe_to_repeat() {
         (wait(|| Reply::status(403)).await, "auth", false, false),
     ] {
         let expected = (kind, transient, safe);
-        assert_eq!(
-            (error.kind().as_str(), error.is_transient(), error.is_safe_to_repeat()),
-            expected,
-            "{error}"
-        );
+        let is_safe = error.billing() == Billing::NotBilled;
+        assert_eq!((error.kind().as_str(), error.is_transient(), is_safe), expected, "{error}");
     }
 }
 

@@ -10,7 +10,9 @@ use crate::support::{
     samples::{self, KEY, PNG, deadline, fox, seconds},
     scripted::ScriptedServer,
 };
-use imagekiln::{Client, DELIVERY_VALIDITY, Error, ImageInput, Task, TaskRef, WaitEnd, types::*};
+use imagekiln::{
+    Billing, Client, DELIVERY_VALIDITY, Error, ImageInput, Task, TaskRef, WaitEnd, types::*,
+};
 
 #[tokio::test(start_paused = true)]
 async fn every_kind_of_error_is_displayed() {
@@ -33,7 +35,8 @@ fn as_on_linux(text: &str) -> String {
 }
 
 fn facts(error: &Error) -> String {
-    let billing = if error.may_have_been_billed() { "billing unknown" } else { "billing known" };
+    let billing =
+        if error.billing() == Billing::Unknown { "billing unknown" } else { "billing known" };
     let mut facts = vec![billing.to_owned()];
     facts.extend(error.status().map(|status| format!("status {status}")));
     facts.extend(error.retry_after().map(|wait| format!("retry after {} s", wait.as_secs())));

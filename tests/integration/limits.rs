@@ -8,7 +8,7 @@ use crate::{
     requests::png,
 };
 use imagekiln::{
-    Client, ErrorKind, ImageInput, Submit,
+    Billing, Client, ErrorKind, ImageInput, Submit,
     types::{Gen2Pro, GenPro10Fill},
 };
 use imagekiln_simulator::Simulator;
@@ -18,7 +18,7 @@ fn violations(request: impl Submit) -> Vec<(String, String)> {
         Ok(()) => Vec::new(),
         Err(error) => {
             assert_eq!(error.kind(), ErrorKind::Validation);
-            assert!(!error.may_have_been_billed());
+            assert_ne!(error.billing(), Billing::Unknown);
             error
                 .violations()
                 .iter()

@@ -13,20 +13,19 @@ use crate::support::{
 };
 use imagekiln::{
     AspectRatio, Client, ImageInput, Submit,
-    recording::{RecordedBody, Recorder, Recording},
+    recording::{RecordedBody, Recording},
     types::{BaseModelFinetuned, GenKontextPro, GenPro10Fill},
 };
 
 #[derive(Clone, Default)]
 struct Kept(Arc<Mutex<Vec<Recording>>>);
 
-impl Recorder for Kept {
-    fn record(&self, recording: Recording) {
-        self.0.lock().unwrap().push(recording);
-    }
-}
-
 impl Kept {
+    fn recorder(&self) -> impl Fn(Recording) + use<> {
+        let kept = Arc::clone(&self.0);
+        move |recording| kept.lock().unwrap().push(recording)
+    }
+
     fn json(&self) -> Vec<Value> {
         let kept = self.0.lock().unwrap();
         kept.iter().map(|recording| serde_json::to_value(recording).unwrap()).collect()
@@ -36,7 +35,7 @@ impl Kept {
 async fn recorded() -> (ScriptedServer, Client, Kept) {
     let service = ScriptedServer::start().await;
     let kept = Kept::default();
-    let client = builder(&service).recorder(kept.clone()).validation(false).build().unwrap();
+    let client = builder(&service).recorder(kept.recorder()).validation(false).build().unwrap();
     (service, client, kept)
 }
 
@@ -133,7 +132,7 @@ async fn text_is_replaced_and_everything_else_is_kept() {
     let request = GenKontextPro::new()
         .prompt("a red fox in the snow")
         .aspect_ratio("16:9".parse::<AspectRatio>().unwrap())
-        .output_format(imagekiln::OutputFormat::Webp)
+        .output_format(imagekiln::types::OutputFormat::Webp)
         .webhook_url("https://hooks.example.com/done?token=1")
         .webhook_secret(WEBHOOK_SECRET)
         .extra("numbers", json!([1, 2.5, true, null]))
@@ -250,7 +249,7 @@ async fn the_path_is_recorded_as_sent() {
     let kept = Kept::default();
     let base = service.url("/proxy");
     let settings = builder(&service).base_url(base).regional_base_url(service.url(""));
-    let client = settings.model_prefix("xyz").recorder(kept.clone()).build().unwrap();
+    let client = settings.model_prefix("xyz").recorder(kept.recorder()).build().unwrap();
     service.reply(accepted(&service, "t1")).reply(accepted(&service, "t2"));
     let finetuned = BaseModelFinetuned::new("gen-2-klein-9b-kv").extra("prompt", "a fox");
     let _task = client.submit(finetuned).await.unwrap();
@@ -264,16 +263,8 @@ async fn the_path_is_recorded_as_sent() {
 
 #[tokio::test(start_paused = true)]
 async fn a_recorder_that_panics_loses_no_task() {
-    struct Panics;
-
-    impl Recorder for Panics {
-        fn record(&self, _: Recording) {
-            panic!("a full disk");
-        }
-    }
-
     let service = ScriptedServer::start().await;
-    let client = builder(&service).recorder(Panics).build().unwrap();
+    let client = builder(&service).recorder(|_| panic!("a full disk")).build().unwrap();
     service.reply(accepted(&service, "t1")).reply(samples::status("Error"));
     let task = client.submit(fox()).await.unwrap();
     assert_eq!(task.poll().await.unwrap().status().as_str(), "Error");

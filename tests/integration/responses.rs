@@ -69,7 +69,7 @@ async fn every_field_of_a_submission_response_is_accessible() {
         panic!("{:?}", task.response())
     };
     assert_eq!(serde_json::to_value(found).unwrap(), expected);
-    assert_eq!((task.cost(), task.input_mp()), (Some(1.25), Some(1.25)));
+    assert_eq!((task.cost(), found.input_mp), (Some(1.25), Some(1.25)));
 
     let expected = complete(&contract, "AsyncWebhookResponse");
     server.reply(Reply::json(200, &expected));
@@ -79,7 +79,7 @@ async fn every_field_of_a_submission_response_is_accessible() {
         panic!("{:?}", task.response())
     };
     assert_eq!(serde_json::to_value(found).unwrap(), expected);
-    assert_eq!((task.cost(), task.output_mp()), (Some(1.25), Some(1.25)));
+    assert_eq!((task.cost(), found.output_mp), (Some(1.25), Some(1.25)));
     assert_eq!(client(&server).task(task.reference().clone()).response(), None);
 }
 

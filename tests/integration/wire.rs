@@ -8,7 +8,7 @@ use crate::{
     requests::{self, full_body, minimal_body, png, submissions},
     support::{received::Received, reply::Reply, samples, scripted::ScriptedServer},
 };
-use imagekiln::{ImageInput, OutputFormat, Request, Submit, types::*};
+use imagekiln::{ImageInput, Region, Request, Submit, types::*};
 
 #[tokio::test]
 async fn every_request_is_sent_with_the_values_that_were_set() {
@@ -20,7 +20,7 @@ async fn every_request_is_sent_with_the_values_that_were_set() {
             for parameter in operation.path_parameters {
                 path = path.replace(&format!("{{{}}}", parameter.name), parameter.example);
             }
-            let region = if operation.regional { "/regional" } else { "" };
+            let region = if operation.region == Region::Regional { "/regional" } else { "" };
             assert_eq!(
                 (received.method.as_str(), received.target.as_str()),
                 ("POST", format!("{region}{path}").as_str())

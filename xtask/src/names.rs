@@ -114,7 +114,7 @@ mod tests {
             operations: None Err Clone Into TryInto Ord ImageInput Location \
             enums: Option Result Vec Box Copy Iterator From AsRef PartialEq Hash AspectRatio \
             responses: Some Ok String Default Drop IntoIterator TryFrom ToString Eq Debug Address \
-            WebhookSecret";
+            Secret";
         let faults = [fields, types]
             .map(|names| contract::check(&contract_with(names)).unwrap_err().to_string());
         insta::assert_snapshot!(faults.join("\n"));

@@ -2,7 +2,7 @@
 
 use std::{error, fmt};
 
-use imagekiln::TaskRef;
+use imagekiln::{Billing, TaskRef};
 
 use crate::Scope;
 
@@ -160,7 +160,7 @@ impl Error {
     /// Returns `true` if the service billed, or may have billed, a submission of the run that the
     /// ledger does not show as billed.
     pub fn may_have_been_billed(&self) -> bool {
-        let is_unknown = imagekiln::Error::may_have_been_billed;
+        let is_unknown = |error: &imagekiln::Error| error.billing() == Billing::Unknown;
         let of_client = self.client_error().is_some_and(is_unknown);
         self.billing_unknown || of_client || !self.tasks.is_empty()
     }

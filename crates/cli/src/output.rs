@@ -17,7 +17,7 @@ use crate::{
     },
 };
 use imagekiln::{
-    Task, TaskRef,
+    SubmissionResponse, Task, TaskRef,
     text::{Credits, counted},
 };
 
@@ -276,10 +276,13 @@ pub fn write_failed(error: io::Error) -> Result<(), Failure> {
 /// Returns the reference of a task with its cost, as `kiln task submit` prints it and the other
 /// commands of `kiln task` read it.
 pub fn task_json(task: &Task) -> Value {
-    let [cost, input_mp, output_mp] =
-        [task.cost(), task.input_mp(), task.output_mp()].map(Value::from);
-    let members = [("cost", cost), ("input_mp", input_mp), ("output_mp", output_mp)];
-    json::with(reference_json(task.reference()), members)
+    let (input_mp, output_mp) = match task.response() {
+        Some(SubmissionResponse::Async(response)) => (response.input_mp, response.output_mp),
+        Some(SubmissionResponse::Webhook(response)) => (response.input_mp, response.output_mp),
+        _ => (None, None),
+    };
+    let members = [("cost", task.cost()), ("input_mp", input_mp), ("output_mp", output_mp)];
+    json::with(reference_json(task.reference()), members.map(|(name, of)| (name, of.into())))
 }
 
 /// Serializes a reference. This cannot fail, but if it did, the result would still have the id.

@@ -40,7 +40,7 @@ use imagekiln::{
     Client, ClientBuilder, Error, ErrorKind, Once, Request, Slot, SubmitOptions,
     journal::Key,
     middleware::{Middleware, Purpose, Retry},
-    recording::{Recorder, Recording},
+    recording::Recording,
 };
 use imagekiln_simulator::{Config, Simulator, StartError};
 
@@ -89,8 +89,8 @@ impl Session {
         entry: &Entry,
         words: &str,
     ) -> Result<(), Failure> {
-        let account = entry.record.intent().account();
-        let Some(account) = account.filter(|_| !self.client.can_continue(&entry.record)) else {
+        let service = entry.record.intent().service();
+        let Some(service) = service.filter(|_| !self.client.can_continue(&entry.record)) else {
             let has_other_key = self.client.has_key_of(&entry.record) == Some(false);
             if has_other_key && !self.has_warned.swap(true, Ordering::Relaxed) {
                 context.output.warning(&format!(
@@ -101,7 +101,7 @@ impl Session {
             }
             return Ok(());
         };
-        let failure = Failure::elsewhere(entry.number, entry.record.task(), account.service());
+        let failure = Failure::elsewhere(entry.number, entry.record.task(), service);
         let other = entry.kept.profile.as_ref();
         Err(failure.advise(match other.filter(|it| **it != context.settings.profile.name) {
             Some(profile) => format!("run `kiln --profile {profile} {words}`"),
@@ -165,7 +165,10 @@ pub async fn client(context: &Context) -> Result<(ClientBuilder, Option<Simulato
     let hosts = context.hosts(&options.allow_delivery_host, &DELIVERY_HOSTS).into_iter();
     let builder = hosts.fold(builder, |builder, host| builder.allow_delivery_host(host));
     let builder = match &options.record {
-        Some(path) => builder.recorder(Recordings::create(path, &context.output)?),
+        Some(path) => {
+            let recordings = Recordings::create(path, &context.output)?;
+            builder.recorder(move |recording| recordings.record(&recording))
+        }
         None => builder,
     };
     let tls = tls(!options.simulate)?;
@@ -321,13 +324,11 @@ impl Recordings {
             }
         }
     }
-}
 
-impl Recorder for Recordings {
     /// Writes a recording. If that fails, warns once and continues, because the exchange itself has
     /// succeeded.
-    fn record(&self, recording: Recording) {
-        if let Err(error) = self.write(&recording)
+    fn record(&self, recording: &Recording) {
+        if let Err(error) = self.write(recording)
             && !self.warned.swap(true, Ordering::Relaxed)
         {
             let directory = self.path.display();

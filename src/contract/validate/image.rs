@@ -5,7 +5,7 @@ use std::io::Read;
 
 use super::super::operation::{Field, FieldKind};
 use crate::{
-    Error, FileKind, ImageEncodings, ImageInput, Location, Request, Violation,
+    Error, FileKind, ImageInput, Location, Request, Violation,
     values::{
         address::check_web_url,
         base64_text, file,
@@ -21,21 +21,26 @@ enum Content {
     Archive,
 }
 
-/// Returns what is wrong with an image in a field that accepts these encodings. `None` stands for
-/// the encodings of a field that the contract does not define. Such a field may contain an image, a
-/// video or an archive.
-pub(super) fn check(image: &ImageInput, encodings: Option<ImageEncodings>) -> Option<Violation> {
+/// Returns what is wrong with an image in a field. `takes_url` is whether the field takes URLs, if
+/// the contract defines it. A field that the contract does not define may contain an image, a video
+/// or an archive.
+pub(super) fn check(
+    image: &ImageInput,
+    takes_url: Option<bool>,
+    is_defined: bool,
+) -> Option<Violation> {
     let wrong = |msg: String| Some(Violation::new("value_error", msg));
-    match (image, encodings) {
-        (ImageInput::Url(_), Some(ImageEncodings::Base64)) => {
+    match image {
+        ImageInput::Url(_) if takes_url == Some(false) => {
             let msg = "must be the image itself, not a URL; give a file or its bytes";
             return wrong(msg.to_owned());
         }
-        (ImageInput::Url(url), _) => return check_url(url.reveal()),
-        (ImageInput::Base64(text), _) if !base64_text::is_base64(text) => {
-            let expected = match encodings {
-                None | Some(ImageEncodings::Base64) => "not base64",
-                _ => "neither base64 nor an http(s) URL",
+        ImageInput::Url(url) => return check_url(url.reveal()),
+        ImageInput::Base64(text) if !base64_text::is_base64(text) => {
+            let expected = if is_defined && takes_url != Some(false) {
+                "neither base64 nor an http(s) URL"
+            } else {
+                "not base64"
             };
             let advice = "use `ImageInput::path` to send a file";
             return wrong(format!("is text that is {expected}; {advice}"));
@@ -46,11 +51,11 @@ pub(super) fn check(image: &ImageInput, encodings: Option<ImageEncodings>) -> Op
     // describes the problem better.
     let head = image.head(HEAD)?;
     let file = file_of(image);
-    match (content(&head), encodings) {
+    match (content(&head), is_defined) {
         (None, _) if head.is_empty() => wrong(format!("is empty; must be an image{file}")),
-        (Some(Content::Image), _) | (Some(_), None) => None,
-        (_, None) => wrong(format!("is not an image, a video or a ZIP archive{file}")),
-        (_, Some(_)) => wrong(format!(
+        (Some(Content::Image), _) | (Some(_), false) => None,
+        (_, false) => wrong(format!("is not an image, a video or a ZIP archive{file}")),
+        (_, true) => wrong(format!(
             "is not an image; must be JPEG, PNG, WebP, GIF or another common image format{file}"
         )),
     }
@@ -172,6 +177,9 @@ impl Request {
     ///
     /// Kind [`Validation`](crate::ErrorKind::Validation), with a violation for each truncated
     /// image.
+    ///
+    /// For `kiln`.
+    #[doc(hidden)]
     pub fn check_images(&self) -> Result<(), Error> {
         let mut found = Vec::new();
         for (steps, image) in self.images.iter() {

@@ -25,8 +25,7 @@ impl Request {
     /// [`ImageInput`](crate::ImageInput). An unreadable image file is not a violation; submitting
     /// the request fails with an error of kind [`File`](crate::ErrorKind::File).
     ///
-    /// This method may block, because it reads the first bytes of image files. See
-    /// [`reads_files`](Self::reads_files).
+    /// This method may block, because it reads the first bytes of image files.
     ///
     /// # Errors
     ///
@@ -191,7 +190,7 @@ fn defined_fields(request: &Request, found: &mut Vec<Violation>) {
         _ => false,
     };
     for (steps, image) in images.iter().filter(|(steps, _)| is_undefined(steps)) {
-        found.extend(image::check(image, None).map(|problem| problem.at(&steps)));
+        found.extend(image::check(image, None, false).map(|problem| problem.at(&steps)));
     }
 }
 
@@ -331,8 +330,8 @@ fn check_syntax(kind: &FieldKind, text: &str) -> Option<Violation> {
 }
 
 fn check_image(kind: &FieldKind, image: &ImageInput) -> Option<Violation> {
-    let FieldKind::Image { encodings, .. } = kind else {
+    let FieldKind::Image { takes_url, .. } = kind else {
         return Some(Violation::new("type_error", "is not an image field"));
     };
-    image::check(image, Some(*encodings))
+    image::check(image, *takes_url, true)
 }

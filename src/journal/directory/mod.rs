@@ -70,6 +70,9 @@ impl Directory {
     }
 
     /// Returns the path of the directory.
+    ///
+    /// For `kiln`.
+    #[doc(hidden)]
     pub fn path(&self) -> &Path {
         self.0.folder()
     }

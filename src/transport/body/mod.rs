@@ -25,7 +25,7 @@ use crate::{
     ImageInput,
     contract::{FieldImages, Request},
     values::{
-        base64_text::{self, Sendable},
+        base64_text,
         file::{self, Fingerprint},
     },
 };
@@ -110,9 +110,9 @@ impl Writer {
         let part = match image {
             ImageInput::Bytes(bytes) => Part::Encode(bytes.clone()),
             ImageInput::Path(path) => Part::File(Arc::new(PlannedFile::new(field, path)?)),
-            ImageInput::Base64(text) => match base64_text::sendable(text) {
-                Sendable::Plain(text) => Part::Ready(text),
-                Sendable::Escaped(text) => return self.string(&String::from_utf8_lossy(&text)),
+            ImageInput::Base64(text) => match base64_text::verbatim(text) {
+                Some(text) => Part::Ready(text),
+                None => return self.string(&String::from_utf8_lossy(text)),
             },
             ImageInput::Url(url) => return self.string(url.reveal()),
         };

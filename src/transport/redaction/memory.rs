@@ -9,7 +9,7 @@ use std::{
 use reqwest::header::{HeaderMap, HeaderValue};
 
 use super::{Forms, SHORTEST_SECRET};
-use crate::{Request, WebhookSecret};
+use crate::{Request, Secret};
 
 /// The number of forms of secrets that a client still remembers after the tasks of their requests
 /// were dropped. A program may resume such a task from its reference, which does not contain the
@@ -40,7 +40,7 @@ impl Secrets {
     pub(crate) fn new(
         key: &HeaderValue,
         default_headers: &HeaderMap,
-        webhook: Option<&WebhookSecret>,
+        webhook: Option<&Secret>,
     ) -> Self {
         let mut forms = Forms::default();
         forms.add(key.to_str().unwrap_or_default());
@@ -134,7 +134,7 @@ mod tests {
     fn secrets_are_remembered_as_long_as_their_requests_and_not_for_ever() {
         const ALIVE: usize = 300;
         let key = HeaderValue::from_static("KEY-1234");
-        let secrets = Secrets::new(&key, &HeaderMap::new(), Some(&WebhookSecret::from("OWN-0001")));
+        let secrets = Secrets::new(&key, &HeaderMap::new(), Some(&Secret::from("OWN-0001")));
         let operation = crate::find_operation("gen-2-pro").unwrap();
         let learn = |secret: &str| {
             secrets.learn(&Request::new(operation).field("webhook_secret", secret.to_owned()))

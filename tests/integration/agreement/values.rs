@@ -26,8 +26,8 @@ pub fn valid(field: &Field) -> Vec<Value> {
         FieldKind::Address => ["https://hooks.example.com/done?token=t", "http://a.example"]
             .map(|url| json!(url))
             .to_vec(),
-        FieldKind::Image { encodings, .. } => {
-            let urls = (*encodings != imagekiln::ImageEncodings::Base64).then_some(URLS);
+        FieldKind::Image { takes_url, .. } => {
+            let urls = (*takes_url != Some(false)).then_some(URLS);
             let urls = urls.into_iter().flatten().map(|url| json!(url));
             TEXTS.iter().map(|text| json!(text)).chain(urls).collect()
         }

@@ -8,8 +8,7 @@ use std::{
 };
 
 /// The types that both have.
-const TYPES: [&str; 7] =
-    ["Client", "Task", "Update", "Updates", "Picture", "DownloadedPicture", "PictureStream"];
+const TYPES: [&str; 6] = ["Client", "Task", "Update", "Updates", "Picture", "PictureStream"];
 
 /// The public methods of the types.
 #[derive(Default)]

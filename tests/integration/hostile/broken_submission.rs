@@ -9,7 +9,7 @@ use crate::support::{
     scripted::ScriptedServer,
     settle,
 };
-use imagekiln::{ErrorKind, types::Gen2Pro};
+use imagekiln::{Billing, ErrorKind, types::Gen2Pro};
 
 async fn assert_unknown_after(reply: Reply, case: &str) {
     let service = ScriptedServer::start().await;
@@ -20,7 +20,7 @@ async fn assert_unknown_after(reply: Reply, case: &str) {
     tokio::time::sleep(seconds(3600)).await;
 
     assert_kind(&error, ErrorKind::Network);
-    assert!(error.may_have_been_billed(), "{case}: {error:?}");
+    assert_eq!(error.billing(), Billing::Unknown, "{case}: {error:?}");
     assert_eq!(error.operation_name(), Some("gen-2-pro"), "{case}");
     let post = service.only_request();
     assert!(post.complete, "{case}");
@@ -66,7 +66,7 @@ async fn a_silent_service_fails_at_the_limit() {
     let error = client.submit(fox()).await.unwrap_err();
 
     assert_kind(&error, ErrorKind::Network);
-    assert!(error.may_have_been_billed());
+    assert_eq!(error.billing(), Billing::Unknown);
     assert_eq!(started.elapsed().as_secs(), 45);
     assert!(service.only_request().complete);
 }
@@ -106,7 +106,7 @@ async fn a_truncated_refusal_is_a_refusal() {
 
         assert_kind(&error, kind);
         assert_eq!(error.status(), Some(status));
-        assert!(!error.may_have_been_billed(), "{error:?}");
+        assert_ne!(error.billing(), Billing::Unknown, "{error:?}");
         service.only_request();
     }
 }
@@ -146,7 +146,7 @@ async fn a_connection_that_closes_after_a_post_is_unknown() {
         tokio::time::sleep(seconds(3600)).await;
 
         assert_kind(&error, ErrorKind::Network);
-        assert!(error.may_have_been_billed());
+        assert_eq!(error.billing(), Billing::Unknown);
         let posts = service.posts();
         let prompts: Vec<_> = posts.iter().map(|post| post.json()["prompt"].clone()).collect();
         assert_eq!(prompts, ["the first", "the second"]);

@@ -12,7 +12,7 @@ use crate::support::{
     samples::{PNG, assert_kind, client, fox, large_png, seconds},
     scripted::ScriptedServer,
 };
-use imagekiln::ErrorKind;
+use imagekiln::{Billing, ErrorKind};
 
 /// Changes the file between two attempts, because a test can control that moment.
 async fn assert_stops_after(change: impl FnOnce(&PathBuf)) {
@@ -32,7 +32,7 @@ async fn assert_stops_after(change: impl FnOnce(&PathBuf)) {
     let error = submission.await.unwrap().unwrap_err();
 
     assert_kind(&error, ErrorKind::File);
-    assert!(!error.may_have_been_billed(), "{error:?}");
+    assert_ne!(error.billing(), Billing::Unknown, "{error:?}");
     assert!(error.to_string().contains("reference.png"), "{error}");
     let complete = service.posts().iter().filter(|post| post.complete).count();
     assert_eq!(complete, 1, "only the attempt with response 429 was complete");
@@ -99,7 +99,7 @@ async fn files_that_change_during_the_upload_are_not_sent_completely() {
     let error = submission.await.unwrap().unwrap_err();
 
     assert_kind(&error, ErrorKind::File);
-    assert!(!error.may_have_been_billed(), "{error:?}");
+    assert_ne!(error.billing(), Billing::Unknown, "{error:?}");
     assert!(error.to_string().contains("reference.png"), "{error}");
     assert!(!service.only_request().complete);
 }

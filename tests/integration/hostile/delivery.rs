@@ -7,7 +7,7 @@ use crate::support::{
     samples::{self, PNG, assert_kind, client, fox, large_png, picture, ready, seconds},
     scripted::ScriptedServer,
 };
-use imagekiln::ErrorKind;
+use imagekiln::{Billing, ErrorKind};
 
 #[tokio::test(start_paused = true)]
 async fn a_delivery_never_receives_the_key_even_at_the_service() {
@@ -103,7 +103,7 @@ async fn a_response_that_is_not_a_picture_is_an_error() {
         assert_kind(&error, kind);
         assert!(error.to_string().contains(expected), "{expected}: {error}");
         assert_eq!(error.task(), Some(picture.task()));
-        assert!(!error.may_have_been_billed());
+        assert_ne!(error.billing(), Billing::Unknown);
         assert_eq!(delivery.received().len(), 4);
         delivery.assert_no_request_has_the_key();
     }

@@ -5,7 +5,7 @@ use crate::support::{
     samples::{self, KEY, PNG, assert_kind, client, picture, ready_body},
     scripted::ScriptedServer,
 };
-use imagekiln::{Client, ClientBuilder, ErrorKind, Picture};
+use imagekiln::{Billing, Client, ClientBuilder, ErrorKind, Picture};
 
 /// A client of a remote service, which polls at `polls`.
 fn https_builder(polls: &ScriptedServer) -> ClientBuilder {
@@ -26,7 +26,7 @@ async fn assert_refused(picture: &Picture, reason: &str) {
     let error = picture.bytes().await.unwrap_err();
     assert_kind(&error, ErrorKind::AddressRefused);
     assert_eq!(error.task(), Some(picture.task()));
-    assert!(!error.may_have_been_billed());
+    assert_ne!(error.billing(), Billing::Unknown);
     let text = error.to_string();
     assert!(text.contains(reason), "{reason}: {text}");
     let of_the_url = text.contains("URL scheme") || text.contains("password");

@@ -8,7 +8,7 @@ use crate::support::{
     samples::{self, assert_kind, client, fox, ready, seconds, task},
     scripted::ScriptedServer,
 };
-use imagekiln::{ErrorKind, RetryPolicy, WaitEnd};
+use imagekiln::{Billing, ErrorKind, RetryPolicy, WaitEnd};
 
 #[tokio::test(start_paused = true)]
 async fn every_transient_failure_is_retried() {
@@ -75,7 +75,7 @@ async fn every_transient_failure_has_its_kind() {
 
         assert_kind(&error, kind);
         assert_eq!(error.task(), Some(task.reference()));
-        assert!(!error.may_have_been_billed());
+        assert_ne!(error.billing(), Billing::Unknown);
         service.only_request().assert_has_key();
     }
 }

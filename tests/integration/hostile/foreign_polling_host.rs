@@ -7,7 +7,7 @@ use crate::support::{
     samples::{self, assert_kind, client, fox, ready},
     scripted::ScriptedServer,
 };
-use imagekiln::{ErrorKind, TaskRef, WaitEnd};
+use imagekiln::{Billing, ErrorKind, TaskRef, WaitEnd};
 
 #[tokio::test(start_paused = true)]
 async fn a_foreign_host_receives_neither_the_key_nor_a_request() {
@@ -20,7 +20,7 @@ async fn a_foreign_host_receives_neither_the_key_nor_a_request() {
     assert_kind(&error, ErrorKind::KeyWithheld);
     assert_eq!(error.task(), Some(task.reference()));
     assert!(matches!(error.wait_end(), Some(WaitEnd::Refused { status: None, .. })), "{error:?}");
-    assert!(!error.may_have_been_billed());
+    assert_ne!(error.billing(), Billing::Unknown);
     let shown = error.to_string();
     assert!(shown.contains(&foreign.authority()), "{shown}");
     assert!(shown.contains("allow_polling_host"), "{shown}");

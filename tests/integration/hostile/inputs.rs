@@ -9,7 +9,7 @@ use crate::support::{
     scripted::ScriptedServer,
 };
 use imagekiln::{
-    ErrorKind, ImageInput, Request, Submit, find_operation,
+    Billing, ErrorKind, ImageInput, Request, Submit, find_operation,
     types::{BaseModelFinetuned, Gen2Klein4b, Gen2Pro, GenDev, GenToolsOutpaintingV1},
 };
 
@@ -23,7 +23,7 @@ async fn assert_refused(request: impl Submit, validation: bool, field: &str, rea
     let error = client.submit(request).await.unwrap_err();
 
     assert_kind(&error, ErrorKind::Validation);
-    assert!(!error.may_have_been_billed());
+    assert_ne!(error.billing(), Billing::Unknown);
     assert_eq!(error.violations().len(), 1, "{error}");
     let violation = error.violations()[0].to_string();
     assert!(violation.starts_with(&format!("{field}: ")), "{violation}");
@@ -113,7 +113,7 @@ async fn files_that_are_not_regular_are_refused_and_not_opened() {
             let error = client.submit(fox().input_image(path.clone())).await.unwrap_err();
 
             assert_kind(&error, ErrorKind::File);
-            assert!(!error.may_have_been_billed());
+            assert_ne!(error.billing(), Billing::Unknown);
             for part in [&path.display().to_string(), "`input_image`", kind] {
                 assert!(error.to_string().contains(part), "{error}");
             }

@@ -11,7 +11,7 @@ use crate::support::{
     samples::{self, assert_kind, client, fox, picture, seconds},
     scripted::ScriptedServer,
 };
-use imagekiln::{ErrorKind, Picture};
+use imagekiln::{Billing, ErrorKind, Picture};
 
 /// Asserts the duration of the wait: at least as long as requested, at most a quarter longer.
 #[track_caller]
@@ -91,7 +91,7 @@ async fn endless_rate_limits_are_an_error_with_retry_after() {
 
     assert_kind(&error, ErrorKind::RateLimited);
     assert_eq!(error.kind(), ErrorKind::RateLimited);
-    assert!(!error.may_have_been_billed());
+    assert_ne!(error.billing(), Billing::Unknown);
     assert_eq!(error.retry_after(), Some(seconds(5)));
     assert_eq!((error.status(), error.request_id()), (Some(429), Some("r-1")));
     assert!(error.to_string().contains("too many active tasks"), "{error}");
@@ -111,7 +111,7 @@ async fn a_retry_after_above_the_limit_is_returned_to_the_caller() {
 
         assert_kind(&error, ErrorKind::RateLimited);
         assert_eq!(error.retry_after(), Some(seconds(requested)));
-        assert!(!error.may_have_been_billed());
+        assert_ne!(error.billing(), Billing::Unknown);
         assert_eq!(started.elapsed(), seconds(0));
         service.only_request().assert_has_key();
     }
@@ -126,6 +126,6 @@ async fn a_broken_connection_after_a_429_is_unknown() {
     let error = client(&service).submit(fox()).await.unwrap_err();
 
     assert_kind(&error, ErrorKind::Network);
-    assert!(error.may_have_been_billed());
+    assert_eq!(error.billing(), Billing::Unknown);
     assert_eq!(service.posts().len(), 2);
 }

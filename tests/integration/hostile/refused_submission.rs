@@ -37,7 +37,7 @@ async fn failures_of_the_service_are_unknown_and_sent_once() {
         let error = refusal(reply).await;
 
         assert_kind(&error, ErrorKind::Service);
-        assert!(error.may_have_been_billed(), "{error:?}");
+        assert_eq!(error.billing(), Billing::Unknown, "{error:?}");
         assert_eq!((error.status(), error.retry_after()), (Some(status), Some(seconds(30))));
         assert!(error.to_string().contains("overloaded"), "{error}");
     }
@@ -48,7 +48,7 @@ async fn a_proxy_that_fails_in_html_is_unknown() {
     let error = refusal(Reply::html(502)).await;
 
     assert_kind(&error, ErrorKind::Service);
-    assert!(error.may_have_been_billed());
+    assert_eq!(error.billing(), Billing::Unknown);
     assert!(!error.to_string().contains('<'), "{error}");
 }
 
@@ -59,7 +59,7 @@ async fn a_refused_key_is_not_billed() {
 
         assert_kind(&error, ErrorKind::Auth);
         assert_eq!(error.kind(), ErrorKind::Auth);
-        assert!(!error.may_have_been_billed());
+        assert_ne!(error.billing(), Billing::Unknown);
         assert_eq!(error.status(), Some(status));
         assert!(error.to_string().contains("Not authenticated"), "{error}");
     }
@@ -107,7 +107,7 @@ async fn a_list_of_violations_is_returned_completely() {
 
     assert_kind(&error, ErrorKind::Validation);
     assert_eq!(error.kind(), ErrorKind::Validation);
-    assert!(!error.may_have_been_billed());
+    assert_ne!(error.billing(), Billing::Unknown);
     let [width, frame] = error.violations() else { panic!("{:?}", error.violations()) };
     assert_eq!((width.field(), width.msg.as_str()), (Some("width"), "must be at least 64"));
     assert_eq!(frame.loc[2], Location::Index(3));
@@ -121,7 +121,7 @@ async fn a_violation_in_plain_text_is_returned() {
     let error = refusal(Reply::json(422, &json!({ "detail": "the image can't be decoded" }))).await;
 
     assert_kind(&error, ErrorKind::Validation);
-    assert!(error.violations().is_empty() && !error.may_have_been_billed());
+    assert!(error.violations().is_empty() && error.billing() != Billing::Unknown);
     assert!(error.to_string().contains("the image can't be decoded"), "{error}");
 }
 
@@ -139,7 +139,7 @@ async fn an_unreadable_violation_is_still_a_validation_error() {
 
         assert_kind(&error, ErrorKind::Validation);
         assert_eq!(error.status(), Some(422), "{body}");
-        assert!(!error.may_have_been_billed());
+        assert_ne!(error.billing(), Billing::Unknown);
     }
     assert_kind(&refusal(Reply::html(422)).await, ErrorKind::Validation);
 }
@@ -259,7 +259,7 @@ async fn an_endless_message_is_truncated() {
 
     let error = refusal(Reply::json(400, &Value::from("x".repeat(8_000_000)))).await;
     assert_kind(&error, ErrorKind::Service);
-    assert!(!error.may_have_been_billed(), "{error}");
+    assert_ne!(error.billing(), Billing::Unknown, "{error}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -273,6 +273,6 @@ async fn a_response_before_the_end_of_the_upload_counts() {
 
     assert_kind(&error, ErrorKind::Service);
     assert_eq!(error.status(), Some(413));
-    assert!(!error.may_have_been_billed());
+    assert_ne!(error.billing(), Billing::Unknown);
     service.only_request().assert_has_key();
 }

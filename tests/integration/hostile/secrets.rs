@@ -14,7 +14,7 @@ use crate::support::{
     },
     scripted::ScriptedServer,
 };
-use imagekiln::{ErrorKind, RetryPolicy, Task, TaskRef, WaitOptions, WebhookSecret};
+use imagekiln::{ErrorKind, RetryPolicy, Secret, Task, TaskRef, WaitOptions};
 
 fn shown(value: &impl Debug) -> String {
     format!("{value:?}\n{value:#?}")
@@ -43,7 +43,7 @@ async fn debug_output_contains_no_secrets() {
         format!("{} {}", picture.address(), task.reference().polling_url()),
         shown(&request),
         shown(&imagekiln::Submit::into_request(request.clone())),
-        shown(&WebhookSecret::from(WEBHOOK_SECRET)),
+        shown(&Secret::from(WEBHOOK_SECRET)),
         shown(
             &imagekiln::Client::builder().base_url(format!("https://u:{KEY}@a.example/?k={KEY}")),
         ),
@@ -63,7 +63,7 @@ async fn serialized_references_keep_their_secrets() {
 
     assert_eq!(kept, reference);
     assert_eq!(kept.polling_url().reveal(), samples::polling_url(&service, "t1"));
-    assert_eq!(serde_json::to_value(WebhookSecret::from(WEBHOOK_SECRET)).unwrap(), WEBHOOK_SECRET);
+    assert_eq!(serde_json::to_value(Secret::from(WEBHOOK_SECRET)).unwrap(), WEBHOOK_SECRET);
 }
 
 /// Nearly everything fails in this test, so that nearly everything is logged.

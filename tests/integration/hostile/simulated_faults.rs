@@ -1,7 +1,7 @@
 //! Faults of the simulator that are ordinary events of a service: closed connections, outages, and
 //! polls that disagree.
 
-use imagekiln::{ErrorKind, types::Gen2Pro};
+use imagekiln::{Billing, ErrorKind, types::Gen2Pro};
 use imagekiln_simulator::Simulator;
 use tokio::time;
 
@@ -68,7 +68,7 @@ async fn a_submission_during_an_outage_is_not_repeated() {
     let simulator = with_faults(&["outage@submission=0..60"]).await;
     let error = client_of(&simulator).submit(small_fox()).await.unwrap_err();
     assert_kind(&error, ErrorKind::Service);
-    assert!(error.may_have_been_billed());
+    assert_eq!(error.billing(), Billing::Unknown);
     assert_eq!(simulator.faults().applied()["outage"], 1);
     time::advance(seconds(60)).await;
     save(&simulator, 1).await;

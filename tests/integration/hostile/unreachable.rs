@@ -17,7 +17,7 @@ use crate::support::{
     samples::{self, KEY, PNG, assert_kind, fox, seconds},
     scripted::ScriptedServer,
 };
-use imagekiln::{Client, ErrorKind, Region};
+use imagekiln::{Billing, Client, ErrorKind, Region};
 use imagekiln_testbed::ClosedPort;
 
 fn client_of(port: &ClosedPort) -> Client {
@@ -33,7 +33,7 @@ async fn a_refused_connection_is_retried_and_not_billed() {
     let error = client.submit(fox()).await.unwrap_err();
 
     assert_kind(&error, ErrorKind::Network);
-    assert!(!error.may_have_been_billed());
+    assert_ne!(error.billing(), Billing::Unknown);
     assert!(error.to_string().contains("127.0.0.1"), "{error}");
     assert!(std::error::Error::source(&error).is_some());
     // Five delays that double from 500 ms, each with jitter in its second half.
@@ -137,7 +137,7 @@ async fn a_port_without_tls_is_not_tried_again() {
     let error = client.submit(fox()).await.unwrap_err();
 
     assert_kind(&error, ErrorKind::Network);
-    assert!(!error.may_have_been_billed());
+    assert_ne!(error.billing(), Billing::Unknown);
     assert!(error.message().contains("could not establish a TLS connection"), "{error:?}");
     assert_eq!(connections.load(Ordering::Relaxed), 1);
     server.abort();

@@ -7,7 +7,7 @@ use crate::support::{
     samples::{self, KEY, assert_kind, client, fox, ready},
     scripted::ScriptedServer,
 };
-use imagekiln::{ErrorKind, types};
+use imagekiln::{Billing, ErrorKind, SubmissionResponse, types};
 
 #[tokio::test(start_paused = true)]
 async fn responses_without_a_task_are_unknown() {
@@ -30,7 +30,7 @@ async fn responses_without_a_task_are_unknown() {
         let error = client(&service).submit(fox()).await.unwrap_err();
 
         assert_kind(&error, ErrorKind::Response);
-        assert!(error.may_have_been_billed(), "{error:?}");
+        assert_eq!(error.billing(), Billing::Unknown, "{error:?}");
         assert!(error.to_string().contains("did not send it again"), "{error}");
         service.only_request().assert_has_key();
     }
@@ -110,7 +110,10 @@ async fn reported_costs_are_returned() {
 
     let task = client(&service).submit(fox()).await.unwrap();
 
-    assert_eq!((task.cost(), task.input_mp(), task.output_mp()), (None, Some(1.05), None));
+    let Some(SubmissionResponse::Async(found)) = task.response() else {
+        panic!("{:?}", task.response())
+    };
+    assert_eq!((task.cost(), found.input_mp, found.output_mp), (None, Some(1.05), None));
 }
 
 /// The schema `AsyncWebhookResponse` of the contract has no polling URL.

@@ -14,7 +14,7 @@ use crate::support::{
     samples::{self, assert_kind, client, fox, large_png, seconds},
     scripted::ScriptedServer,
 };
-use imagekiln::{ErrorKind, ImageInput, types::Gen2Pro};
+use imagekiln::{Billing, ErrorKind, ImageInput, types::Gen2Pro};
 
 /// The number of image bytes that the SDK encodes at a time.
 const CHUNK: usize = 384 * 1024;
@@ -116,7 +116,7 @@ async fn missing_files_send_nothing() {
         let error = client(&service).submit(fox().input_image(path.clone())).await.unwrap_err();
 
         assert_kind(&error, ErrorKind::File);
-        assert!(!error.may_have_been_billed());
+        assert_ne!(error.billing(), Billing::Unknown);
         assert!(error.to_string().contains(&path.display().to_string()), "{error}");
     }
     service.assert_received_nothing();
@@ -191,7 +191,7 @@ async fn an_upload_that_breaks_before_its_last_byte_is_not_billed() {
         let error = client(&service).submit(request).await.unwrap_err();
 
         assert_kind(&error, ErrorKind::Network);
-        assert!(!error.may_have_been_billed(), "{error}");
+        assert_ne!(error.billing(), Billing::Unknown, "{error}");
         assert!(!service.only_request().complete);
     }
 }
@@ -219,6 +219,6 @@ async fn a_stalled_upload_fails_at_the_limit() {
     drop(pace);
     assert_kind(&error, ErrorKind::Network);
     // The last byte was not sent, and an incomplete document is not accepted.
-    assert!(!error.may_have_been_billed(), "{error:?}");
+    assert_ne!(error.billing(), Billing::Unknown, "{error:?}");
     assert!(!service.only_request().complete);
 }

@@ -9,7 +9,7 @@ use crate::support::{
     scripted::ScriptedServer,
 };
 use imagekiln::{
-    AspectRatio, ErrorKind, OutputFormat, Request, find_operation,
+    AspectRatio, Billing, ErrorKind, Request, find_operation,
     types::{self, BaseModelFinetuned, Gen2Pro, GenPro11Ultra, GenToolsDeblurV1},
 };
 
@@ -44,7 +44,7 @@ async fn every_field_that_is_set_is_sent() {
         .width(64)
         .height(8192)
         .safety_tolerance(0)
-        .output_format(OutputFormat::Webp)
+        .output_format(imagekiln::types::OutputFormat::Webp)
         .webhook_url("https://hooks.example.com/done?a=1")
         .webhook_secret(WEBHOOK_SECRET);
 
@@ -111,7 +111,7 @@ async fn invalid_requests_are_not_sent() {
     let error = client(&service).submit(request).await.unwrap_err();
 
     assert_kind(&error, ErrorKind::Validation);
-    assert!(!error.may_have_been_billed());
+    assert_ne!(error.billing(), Billing::Unknown);
     let fields: Vec<_> =
         error.violations().iter().filter_map(|violation| violation.field()).collect();
     assert_eq!(fields, ["width", "safety_tolerance", "webhook_url"]);
@@ -204,7 +204,7 @@ async fn nothing_is_sent_without_a_regional_base_url() {
 
     assert_kind(&error, ErrorKind::Settings);
     assert!(error.to_string().contains("IMAGEKILN_REGIONAL_BASE_URL"), "{error}");
-    assert!(!error.may_have_been_billed());
+    assert_ne!(error.billing(), Billing::Unknown);
     service.assert_received_nothing();
 }
 

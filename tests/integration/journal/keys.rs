@@ -116,10 +116,10 @@ async fn a_lost_response_is_decided_by_a_person() {
     let folder = tempfile::tempdir().unwrap();
     let client = client(&service, folder.path());
     service.reply(Reply::reset());
-    assert!(submit(&client).await.unwrap_err().may_have_been_billed());
+    assert_eq!(submit(&client).await.unwrap_err().billing(), Billing::Unknown);
     let error = submit(&client).await.unwrap_err();
     assert_kind(&error, ErrorKind::Undecided);
-    assert!(error.may_have_been_billed());
+    assert_eq!(error.billing(), Billing::Unknown);
     let [record] = &client.attempts(COVER).await.unwrap()[..] else { panic!("not one attempt") };
     assert_eq!((record.state(), record.is_lost()), (&State::Unknown, true));
     let second = Key::new(COVER).attempt(2);
@@ -129,7 +129,7 @@ async fn a_lost_response_is_decided_by_a_person() {
     client.dismiss(record).await.unwrap();
     let error = submit(&client).await.unwrap_err();
     assert_kind(&error, ErrorKind::Undecided);
-    assert!(!error.may_have_been_billed(), "{error}");
+    assert_ne!(error.billing(), Billing::Unknown, "{error}");
     assert_eq!(service.posts().len(), 1);
     service.reply(samples::accepted(&service, "t2"));
     assert_eq!(task(client.submit_once(second, fox()).await.unwrap()).id(), "t2");

@@ -340,7 +340,7 @@ async fn a_submission_to_another_service_is_left_to_its_client() {
     let elsewhere = samples::builder(&other).journal(journal).build().unwrap();
     let unfinished = elsewhere.resume().await.unwrap();
     let [Unfinished::Elsewhere(record)] = &unfinished[..] else { panic!("{unfinished:?}") };
-    let service = record.intent().account().unwrap().service();
+    let service = record.intent().service().unwrap();
     assert!(service.contains(&fixture.service.authority()), "{service}");
     assert_eq!(elsewhere.adopt(record, "t2").await.unwrap_err().kind(), ErrorKind::Usage);
     assert!(other.received().is_empty());

@@ -307,7 +307,9 @@ async fn submit_once(client: &Client, wanted: &Wanted) -> Result<Once, Error> {
     loop {
         let key = Key::new(&wanted.name).attempt(attempt);
         match client.submit_once(key, wanted.request()).await {
-            Err(error) if error.kind() == ErrorKind::Undecided && !error.may_have_been_billed() => {
+            Err(error)
+                if error.kind() == ErrorKind::Undecided && error.billing() != Billing::Unknown =>
+            {
                 attempt += 1;
             }
             once => return once,

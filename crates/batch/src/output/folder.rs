@@ -79,8 +79,8 @@ impl Folder {
         key: &str,
         picture: &DownloadedPicture,
     ) -> Result<SavedPicture, SaveError> {
-        let sha256 = picture.sha256().unwrap_or_default().to_owned();
-        let (bytes, kind, location) = (picture.bytes(), picture.kind(), self.location(key));
+        let sha256 = picture.sha256.clone().unwrap_or_default();
+        let (bytes, kind, location) = (picture.bytes, picture.kind, self.location(key));
         let saved = SavedPicture { bytes, sha256, kind, location, pixels: None };
         match picture.save(self.path(key)).await {
             Ok(_) => Ok(SavedPicture { pixels: self.pixels(key).await, ..saved }),

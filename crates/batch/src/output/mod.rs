@@ -76,7 +76,7 @@ impl Download {
     /// Returns the extension of the format.
     pub(crate) fn extension(&self) -> &'static str {
         let kind = match self {
-            Self::File(file) => file.kind(),
+            Self::File(file) => file.kind,
             #[cfg(bucket)]
             Self::Memory(bytes) => FileKind::of(bytes),
         };

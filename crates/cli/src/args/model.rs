@@ -25,7 +25,7 @@ use crate::{
     models::{self, SEED, models, summary},
     text::fit::brief,
 };
-use imagekiln::{Field, FieldKind, Operation, PathParameter};
+use imagekiln::{Field, FieldKind, Operation, PathParameter, Region};
 
 pub const MODEL: &str = "model";
 
@@ -180,7 +180,7 @@ pub fn notes(model: &Operation, image: &str) -> String {
     if model.deprecated {
         notes.push("This model is deprecated but still available.".to_owned());
     }
-    if model.regional {
+    if model.region == Region::Regional {
         notes.push("It uses the regional base URL (IMAGEKILN_REGIONAL_BASE_URL).".to_owned());
     }
     notes.extend(not_listed(model));

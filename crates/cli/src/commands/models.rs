@@ -14,7 +14,7 @@ use crate::{
     models,
     text::{fit::wrapped, table::Table},
 };
-use imagekiln::{Field, FieldKind, ImageEncodings, Need, NeedKind, Operation, complete_model};
+use imagekiln::{Field, FieldKind, Need, NeedKind, Operation, Region, complete_model};
 
 pub const NAME: &str = "models";
 
@@ -72,7 +72,7 @@ fn table(models: impl Iterator<Item = &'static Operation>) -> Table<5> {
         [
             model.name.to_owned(),
             model.max_reference_images.map_or("-".to_owned(), |count| count.to_string()),
-            if model.regional { "regional" } else { "-" }.to_owned(),
+            if model.region == Region::Regional { "regional" } else { "-" }.to_owned(),
             tools::shown_commands_for(model),
             models::summary(model),
         ]
@@ -115,7 +115,7 @@ fn properties(model: &'static Operation, width: Option<usize>) -> String {
     let rows = [
         ("good for", tools::shown_commands_for(model)),
         ("path", model.path.to_owned()),
-        ("region", if model.regional { "regional" } else { "global" }.to_owned()),
+        ("region", if model.region == Region::Regional { "regional" } else { "global" }.to_owned()),
         ("deprecated", if model.deprecated { "yes" } else { "no" }.to_owned()),
         (
             "reference images",
@@ -156,7 +156,7 @@ fn to_programs(model: &'static Operation) -> Value {
         "description": model.description,
         "good_for": tools::commands_for(model),
         "deprecated": model.deprecated,
-        "regional": model.regional,
+        "regional": model.region == Region::Regional,
         "max_reference_images": model.max_reference_images,
         "max_input_megapixels": model.max_input_megapixels,
         "scaled_to_megapixels": model.scaled_to_megapixels,
@@ -205,22 +205,15 @@ fn kind_json(kind: &FieldKind) -> (&'static str, Value) {
         FieldKind::Number => ("number", Value::Null),
         FieldKind::Boolean => ("boolean", Value::Null),
         FieldKind::Choice { values, .. } => ("choice", json!({ "values": values })),
-        FieldKind::Image { encodings, mask_of, same_size, max_megapixels, .. } => {
-            let takes_url = match encodings {
-                ImageEncodings::Base64 => Some(false),
-                ImageEncodings::Base64OrUrl => Some(true),
-                _ => None,
-            };
-            (
-                "image",
-                json!({
-                    "takes_url": takes_url,
-                    "mask_of": mask_of,
-                    "same_size": same_size,
-                    "max_megapixels": max_megapixels,
-                }),
-            )
-        }
+        FieldKind::Image { takes_url, mask_of, same_size, max_megapixels, .. } => (
+            "image",
+            json!({
+                "takes_url": takes_url,
+                "mask_of": mask_of,
+                "same_size": same_size,
+                "max_megapixels": max_megapixels,
+            }),
+        ),
         FieldKind::AspectRatio { narrowest, widest, .. } => {
             let ratio = |(width, height): &(u32, u32)| format!("{width}:{height}");
             ("aspect_ratio", json!({ "narrowest": ratio(narrowest), "widest": ratio(widest) }))

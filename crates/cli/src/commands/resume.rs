@@ -160,8 +160,7 @@ async fn finish(
 
 /// Returns the report about a submission whose response was lost.
 fn lost(entry: &Entry) -> Failure {
-    let account = entry.record.intent().account();
-    let service = account.map_or("the service".into(), |account| one_line(account.service()));
+    let service = entry.record.intent().service().map_or("the service".into(), one_line);
     let model = entry.model();
     let (time, number) = (rfc3339(entry.at()), entry.number);
     let mut failure = Failure::billing_unknown(

@@ -9,7 +9,7 @@ use std::{
 
 use super::{Failure, exit::Exit};
 use crate::text::sanitize::quoted;
-use imagekiln::{BASE_URL_VARIABLE, Error, ErrorKind, Violation};
+use imagekiln::{BASE_URL_VARIABLE, Billing, Error, ErrorKind, Violation};
 
 /// The functions of the SDK that its advice mentions, and the flags that call them.
 const FLAGS: [(&str, &str); 4] = [
@@ -41,7 +41,7 @@ pub fn of(error: &Error) -> Option<String> {
             Some(format!("nothing was charged; wait {wait}, then retry"))
         }
         // The response can no longer arrive, because the submission ends with the program.
-        ErrorKind::Deadline if error.may_have_been_billed() => Some(CHECK_USAGE.to_owned()),
+        ErrorKind::Deadline if error.billing() == Billing::Unknown => Some(CHECK_USAGE.to_owned()),
         ErrorKind::Validation => {
             let advice = error.advice()?;
             let model = error.operation_name()?;

@@ -22,7 +22,7 @@ pub use self::{
     exit::Exit,
 };
 use crate::text::sanitize::one_line;
-use imagekiln::{Error, ErrorKind, TaskRef, Violation, text::counted};
+use imagekiln::{Billing, Error, ErrorKind, TaskRef, Violation, text::counted};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LineProblem {
@@ -307,7 +307,7 @@ impl From<&Error> for Failure {
             violations: error.violations().to_vec(),
             status: error.status(),
             request_id: error.request_id().map(str::to_owned),
-            billing_unknown: error.may_have_been_billed(),
+            billing_unknown: error.billing() == Billing::Unknown,
             task: error.task().cloned(),
             ..Parts::default()
         }))
@@ -337,7 +337,7 @@ impl DerefMut for Failure {
 
 fn exit_of(error: &Error) -> Exit {
     match error.kind() {
-        _ if error.may_have_been_billed() => Exit::BillingUnknown,
+        _ if error.billing() == Billing::Unknown => Exit::BillingUnknown,
         ErrorKind::Settings | ErrorKind::Usage | ErrorKind::Validation => Exit::Usage,
         ErrorKind::Auth => Exit::KeyRefused,
         ErrorKind::Payment => Exit::Unpaid,

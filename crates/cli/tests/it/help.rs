@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::{assert_shown, bench::Place, options};
-use imagekiln::{FieldKind, Operation, operations};
+use imagekiln::{FieldKind, Operation, Region, operations};
 
 /// The chapter of the book: the exit codes, the help of the program and of each command, and the
 /// fields of the models.
@@ -283,6 +283,10 @@ fn the_help_of_every_model_lists_every_field_with_its_limits() {
             assert!(help.contains(what), "{model}: {what}");
         }
         assert_eq!(help.contains("This model is deprecated"), model.deprecated, "{model}");
-        assert_eq!(help.contains("It uses the regional base URL"), model.regional, "{model}");
+        assert_eq!(
+            help.contains("It uses the regional base URL"),
+            model.region == Region::Regional,
+            "{model}"
+        );
     }
 }

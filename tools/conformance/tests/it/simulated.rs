@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use imagekiln::{
     Client, ClientBuilder, WaitOptions, operations,
-    recording::{Recorder, Recording},
+    recording::Recording,
     types::{Gen2Pro, GenPro10Fill},
 };
 use imagekiln_simulator::{Config, Simulator};
@@ -14,19 +14,18 @@ use crate::program::Recordings;
 #[derive(Clone, Default)]
 struct Kept(Arc<Mutex<Vec<Recording>>>);
 
-impl Recorder for Kept {
-    fn record(&self, recording: Recording) {
-        self.0.lock().unwrap().push(recording);
-    }
-}
-
 impl Kept {
+    fn recorder(&self) -> impl Fn(Recording) + use<> {
+        let kept = Arc::clone(&self.0);
+        move |recording| kept.lock().unwrap().push(recording)
+    }
+
     fn builder(&self, simulator: &Simulator) -> ClientBuilder {
         Client::builder()
             .api_key(simulator.api_key())
             .base_url(simulator.base_url())
             .regional_base_url(simulator.regional_base_url())
-            .recorder(self.clone())
+            .recorder(self.recorder())
     }
 
     /// Asserts that the program finds nothing in more than `count` recordings.

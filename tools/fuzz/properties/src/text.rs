@@ -16,7 +16,7 @@ pub fn aspect_ratio(data: &[u8]) {
     };
     assert_eq!(ratio.to_string().parse(), Ok(ratio));
     assert_eq!(serde_json::from_value::<AspectRatio>(json).ok(), Some(ratio));
-    let (width, height) = (u64::from(ratio.width()), u64::from(ratio.height()));
+    let (width, height) = (u64::from(ratio.width), u64::from(ratio.height));
     assert!(width > 0 && height > 0, "{ratio}");
     let is_allowed = width * 9 <= height * 21 && height * 9 <= width * 21;
     let request = GenPro11Ultra::new().aspect_ratio(ratio);

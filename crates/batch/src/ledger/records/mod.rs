@@ -4,7 +4,7 @@ pub(super) mod advance;
 pub(super) mod lost;
 
 use imagekiln::{
-    Operation, find_operation,
+    find_operation,
     journal::{Intent, Key, Record},
 };
 use imagekiln_label::pixels_of_intent;
@@ -139,7 +139,7 @@ pub(super) fn has_task(
 ) -> Result<bool, Error> {
     let find = "SELECT operation FROM submissions WHERE task_id = $1";
     let operations = database.rows::<(String,)>(find, [task_id.into()])?;
-    let region = |name: &str| find_operation(name).map(Operation::region);
+    let region = |name: &str| find_operation(name).map(|operation| operation.region);
     Ok(operations.iter().any(|(other,)| region(other) == region(operation)))
 }
 

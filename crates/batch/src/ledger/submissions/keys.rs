@@ -1,7 +1,7 @@
 //! The idempotency keys of a ledger. The name of a job is its key: a picture with this name is paid
 //! for once, whether a batch submits it or a client whose journal is the ledger.
 
-use imagekiln::journal::{Account, Intent, Key, Keyed, Record, State};
+use imagekiln::journal::{Intent, Key, Keyed, Record, State};
 use serde_json::Value;
 
 use crate::{
@@ -55,7 +55,7 @@ fn index(key: &Key) -> usize {
 /// Whether a submission was sent to this service. Returns `true` if one of the services is not
 /// known.
 fn is_of(record: &Record, service: Option<&str>) -> bool {
-    let own = record.intent().account().map(Account::service);
+    let own = record.intent().service();
     own.zip(service).is_none_or(|(own, service)| own == service)
 }
 
@@ -81,7 +81,7 @@ pub(super) fn check(
 ) -> Result<(), Error> {
     let Some(name) = key_name(intent, ticket.is_some()) else { return Ok(()) };
     let job = ticket.map(|ticket| ticket.job);
-    let service = intent.account().map(Account::service);
+    let service = intent.service();
     let known = SubmissionRow::find(database, "s.key_name = $1", [name.into()])?;
     let others = known.iter().filter(|row| {
         let is_other = job.is_none() || row.job != job;

@@ -21,7 +21,7 @@ use crate::{
         times::Clock,
     },
 };
-use imagekiln::{ErrorKind, Operation, Region, find_operation, journal::Account, text::counted};
+use imagekiln::{ErrorKind, Region, find_operation, text::counted};
 
 /// Remove submissions from the unfinished ones; sends nothing
 #[derive(Args)]
@@ -231,8 +231,8 @@ pub async fn resolve(context: &Context, options: Resolve) -> Result<(), Failure>
 /// Returns the service and the region of a submission.
 fn place_of(entry: &Entry) -> (Option<&str>, Option<Region>) {
     let intent = entry.record.intent();
-    let region = find_operation(intent.operation()).map(Operation::region);
-    (intent.account().map(Account::service), region)
+    let region = find_operation(intent.operation()).map(|operation| operation.region);
+    (intent.service(), region)
 }
 
 /// Returns an unfinished submission. Fails if it has a task.

@@ -13,7 +13,7 @@ use crate::{
     failure::Failure, files::secret_file, process::Process, settings::text, text::times::duration,
 };
 use imagekiln::{
-    WEBHOOK_SECRET_VARIABLE, WebhookSecret,
+    Secret, WEBHOOK_SECRET_VARIABLE,
     webhook::{Encoding, Verifier},
 };
 
@@ -76,7 +76,7 @@ enum Scheme {
 impl SchemeOptions {
     /// Returns the secret with which the service signs the webhooks of new submissions, if one is
     /// set.
-    pub fn signing_secret(&self, process: &Process) -> Result<Option<WebhookSecret>, Failure> {
+    pub fn signing_secret(&self, process: &Process) -> Result<Option<Secret>, Failure> {
         Ok(self.secrets(process)?.into_iter().next())
     }
 
@@ -91,7 +91,7 @@ impl SchemeOptions {
         self.checked(verifier, SECRETS).map(Reading::Verified)
     }
 
-    fn with_settings(&self, secret: WebhookSecret) -> Result<Verifier, Failure> {
+    fn with_settings(&self, secret: Secret) -> Result<Verifier, Failure> {
         let mut verifier = match self.scheme {
             Scheme::HmacSha256 => Verifier::hmac_sha256(secret),
             Scheme::SharedSecret => Verifier::shared_secret(secret),
@@ -136,9 +136,9 @@ impl SchemeOptions {
     }
 
     /// Returns all secrets: the one in the environment, then those in the files.
-    fn secrets(&self, process: &Process) -> Result<Vec<WebhookSecret>, Failure> {
+    fn secrets(&self, process: &Process) -> Result<Vec<Secret>, Failure> {
         let of_variable = text(process, WEBHOOK_SECRET_VARIABLE);
-        let of_variable = of_variable.map(|secret| secret.map(WebhookSecret::from));
+        let of_variable = of_variable.map(|secret| secret.map(Secret::from));
         let files = self
             .secret_files
             .iter()

@@ -23,7 +23,9 @@ use crate::{
     process::Stream,
     text::sanitize::one_line,
 };
-use imagekiln::{DownloadedPicture, Error, FileKind, OutputFormat, Picture, SaveOptions, TaskRef};
+use imagekiln::{
+    DownloadedPicture, Error, FileKind, Picture, SaveOptions, TaskRef, types::OutputFormat,
+};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
@@ -200,7 +202,7 @@ impl Target {
                 let names = |kind| names::of_task((picture.task(), title), directory, kind);
                 let name = |kind| names(kind).next().unwrap_or_default();
                 let file = self.download(picture, directory, directory, name).await?;
-                let path = take_name(&file, names(file.kind())).await;
+                let path = take_name(&file, names(file.kind)).await;
                 let path = path.map_err(|error| unsaved(&error, directory, directory))?;
                 Ok(saved(&file, path, Vec::new()))
             }
@@ -208,7 +210,7 @@ impl Target {
                 let name = |kind| pattern.path(picture.task().id(), kind);
                 let directory = &pattern.directory;
                 let file = self.download(picture, directory, directory, name).await?;
-                let path = name(file.kind());
+                let path = name(file.kind);
                 let directory = parent(&path);
                 fs::create_dir_all(directory)
                     .map_err(|error| unwritable(picture, &path, directory, error))?;
@@ -265,7 +267,7 @@ impl Target {
         wanted: &Path,
         given: &Path,
     ) -> Result<Saved, Failure> {
-        let kind = file.kind();
+        let kind = file.kind;
         let fitting = kind.map_or_else(|| wanted.to_owned(), |kind| names::fitting(wanted, kind));
         let mut notes = Vec::new();
         if let Some(kind) = kind.filter(|_| fitting != wanted) {
@@ -312,8 +314,8 @@ async fn take_name(
 }
 
 fn saved(file: &DownloadedPicture, path: PathBuf, notes: Vec<String>) -> Saved {
-    let (path, sha256) = (Some(path), file.sha256().map(str::to_owned));
-    Saved { path, kind: file.kind(), bytes: file.bytes(), sha256, notes, ..Saved::default() }
+    let (path, sha256) = (Some(path), file.sha256.clone());
+    Saved { path, kind: file.kind, bytes: file.bytes, sha256, notes, ..Saved::default() }
 }
 
 /// Describes a picture that an earlier command has saved.

@@ -24,7 +24,7 @@ use crate::{
     failure::Failure,
     process::Process,
 };
-use imagekiln::{ClientBuilder, WEBHOOK_SECRET_VARIABLE, WebhookSecret, webhook::Verifier};
+use imagekiln::{ClientBuilder, Secret, WEBHOOK_SECRET_VARIABLE, webhook::Verifier};
 use imagekiln_batch::{Batch, Ledger};
 
 /// The media type of the text format of Prometheus.
@@ -51,7 +51,7 @@ pub struct Webhooks {
     listener: TcpListener,
     url: Url,
     verifier: Verifier,
-    secret: WebhookSecret,
+    secret: Secret,
 }
 
 impl Webhooks {
