@@ -8,8 +8,10 @@ use tokio::time::Instant;
 /// The number of active tasks before anything is known about the service.
 const START: usize = 8;
 
-/// The minimum of [`Limit::patience`].
+/// The minimum and the maximum of [`Limit::patience`]. Without the maximum, a refused submission
+/// would wait for days if the service refuses each probe, and no task ends, because its polls fail.
 const PATIENCE: usize = 4;
+const MOST_PATIENCE: usize = 64;
 
 /// How long nothing may happen while a submission waits, before the client acts as if tasks had
 /// ended; see [`Limit::waited`].
@@ -115,7 +117,7 @@ impl Limit {
     /// accepts other submissions at the same time, these raise the limit again.
     pub(super) fn refused(&mut self, active: usize) {
         if self.phase == Phase::Probing {
-            self.patience = self.patience.saturating_mul(2);
+            self.patience = (self.patience * 2).min(MOST_PATIENCE);
         }
         match self.phase {
             Phase::Set | Phase::Returning => {}
@@ -268,6 +270,20 @@ mod tests {
         let mut small = Limit::new(Some(3));
         small.lost();
         assert_eq!(small.most(), 3);
+    }
+
+    #[test]
+    fn however_often_a_limit_was_confirmed_it_is_raised_again() {
+        let mut limit = Limit::new(None);
+        limit.refused(3);
+        for _ in 0..20 {
+            let uses = (0..3 * MOST_PATIENCE).take_while(|_| {
+                limit.ended();
+                limit.phase == Phase::Found
+            });
+            assert!(uses.count() < 3 * MOST_PATIENCE);
+            limit.refused(3);
+        }
     }
 
     proptest! {

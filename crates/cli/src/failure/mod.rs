@@ -268,8 +268,8 @@ impl Failure {
         [std::slice::from_ref(&self.message), &self.causes].concat().join(": ")
     }
 
-    /// Whether the user interrupted the command without losing a task: there is no task, or the
-    /// history has it.
+    /// Returns whether the user interrupted the command without losing a task: either the service
+    /// accepted none, or the history has it.
     pub fn is_harmless_interruption(&self) -> bool {
         let is_lost = self.billing_unknown || (self.task.is_some() && self.number.is_none());
         self.exit == Exit::Interrupted && !is_lost

@@ -133,8 +133,8 @@ pub(super) fn lacking(
     }
 }
 
-/// Whether the image in a field has, or may have, an alpha channel. If there is no image, or only
-/// its URL is known, it may have one.
+/// Returns whether the image in a field may have an alpha channel. If the request has no image, or
+/// the simulator knows only its URL, the image may have one.
 fn may_have_alpha(field: &str, inputs: &[Input]) -> bool {
     let image = inputs.iter().find(|input| input.place == field).map(|input| &input.image);
     !matches!(image, Some(Image::Inline(image)) if !image.has_alpha())
