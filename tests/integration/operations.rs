@@ -3,10 +3,11 @@
 
 use std::time::Duration;
 
-use futures_util::TryStreamExt;
+use futures_util::{StreamExt, TryStreamExt};
+use tempfile::TempDir;
 
 use crate::requests;
-use imagekiln::{Client, FileKind, TaskStatus, WaitOptions, find_operation, operations};
+use imagekiln::{Client, Error, FileKind, Request, TaskStatus, WaitOptions, operations};
 use imagekiln_simulator::{Config, Simulator};
 
 pub async fn simulator() -> Simulator {
@@ -29,50 +30,43 @@ async fn every_operation_returns_a_picture_and_is_billed_once() {
     let simulator = Simulator::start(config).await.expect("the simulator starts");
     let client = client_of(&simulator);
     let folder = tempfile::tempdir().unwrap();
-    let mut called = Vec::new();
     // Full requests, because some minimal ones lack the input that the endpoint needs.
-    for request in requests::full() {
-        let operation = request.operation();
-        let is_video = operation.id.ends_with("_video");
-        // A video of a second is painted soonest.
-        let request = if is_video { request.field("duration", 1) } else { request };
-        let before = simulator.counts();
-        let task =
-            client.submit(request).await.unwrap_or_else(|error| panic!("{operation}: {error}"));
-        let picture = task.wait().await.unwrap_or_else(|error| panic!("{operation}: {error}"));
-        let path = folder.path().join(operation.id);
-        let saved =
-            picture.save(&path).await.unwrap_or_else(|error| panic!("{operation}: {error}"));
-        assert!(saved.bytes > 0, "{operation}");
-        if is_video {
-            assert_eq!(saved.kind, Some(FileKind::Webm));
-        } else {
-            let size =
-                imagesize::size(&path).unwrap_or_else(|error| panic!("{operation}: {error}"));
-            assert!(size.width > 0 && size.height > 0, "{operation}");
-        }
+    let runs = requests::full().into_iter().map(|request| picture_of(&client, request, &folder));
+    let costs: Vec<u64> = futures_util::stream::iter(runs).buffer_unordered(8).collect().await;
 
-        let after = simulator.counts();
-        assert_eq!(
-            (after.accepted - before.accepted, after.delivered - before.delivered),
-            (1, 1),
-            "{operation}"
-        );
-        assert!(task.cost().is_some_and(|cost| cost > 0.0), "{operation} reports no cost");
-        called.push(operation.name);
+    let counts = simulator.counts();
+    let submissions = requests::submissions().count() as u64;
+    assert_eq!((counts.accepted, counts.delivered), (submissions, submissions));
+    assert!(costs.iter().all(|cost| *cost > 0), "{costs:?}");
+    assert_eq!(costs.iter().sum::<u64>(), counts.charged.hundredths());
+    assert_eq!(counts.refused.len(), 0, "the simulator refused a request of the SDK");
+    // Each picture was polled by `get_result`, the only operation that is not a submission.
+    let others = operations().iter().filter(|operation| !operation.submits);
+    assert_eq!(others.map(|operation| operation.name).collect::<Vec<_>>(), ["get_result"]);
+}
 
-        // `get_result`, the only operation that is not a submission.
-        let by_id = client.task_by_id(operation, task.id()).unwrap();
-        assert_eq!(by_id.poll().await.unwrap().status(), &TaskStatus::Ready, "{operation}");
+/// Returns the cost of the picture that a request makes, in hundredths of a credit.
+async fn picture_of(client: &Client, request: Request, folder: &TempDir) -> u64 {
+    let operation = request.operation();
+    let failed = |error: Error| -> ! { panic!("{operation}: {error}") };
+    let is_video = operation.id.ends_with("_video");
+    // A video of a second is painted soonest.
+    let request = if is_video { request.field("duration", 1) } else { request };
+    let task = client.submit(request).await.unwrap_or_else(|error| failed(error));
+    let picture = task.wait().await.unwrap_or_else(|error| failed(error));
+    let path = folder.path().join(operation.id);
+    let saved = picture.save(&path).await.unwrap_or_else(|error| failed(error));
+    assert!(saved.bytes > 0, "{operation}");
+    if is_video {
+        assert_eq!(saved.kind, Some(FileKind::Webm));
+    } else {
+        let size = imagesize::size(&path).unwrap_or_else(|error| panic!("{operation}: {error}"));
+        assert!(size.width > 0 && size.height > 0, "{operation}");
     }
-    let polling = find_operation("get_result").expect("polling is an operation");
-    assert!(!polling.submits);
-    called.push(polling.name);
-    called.sort();
-    let mut known: Vec<_> = operations().iter().map(|operation| operation.name).collect();
-    known.sort();
-    assert_eq!(called, known);
-    assert_eq!(simulator.counts().refused.len(), 0, "the simulator refused a request of the SDK");
+    let by_id = client.task_by_id(operation, task.id()).unwrap();
+    assert_eq!(by_id.poll().await.unwrap().status(), &TaskStatus::Ready, "{operation}");
+    let cost = task.cost().unwrap_or_else(|| panic!("{operation} reports no cost"));
+    (cost * 100.0).round() as u64
 }
 
 /// Minimal requests have exactly the fields that the contract requires.
