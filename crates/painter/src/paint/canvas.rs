@@ -3,7 +3,6 @@
 
 use image::RgbaImage;
 
-use super::noise::cloud;
 use crate::text::Face;
 
 /// A colour, each channel from 0 to 1.
@@ -19,11 +18,8 @@ const GRID: usize = 8;
 
 /// The colour written `0xrrggbb`.
 pub(super) const fn rgb(hex: u32) -> Colour {
-    [
-        ((hex >> 16) & 0xff) as f32 / 255.0,
-        ((hex >> 8) & 0xff) as f32 / 255.0,
-        (hex & 0xff) as f32 / 255.0,
-    ]
+    let [_, r, g, b] = hex.to_be_bytes();
+    [r as f32 / 255.0, g as f32 / 255.0, b as f32 / 255.0]
 }
 
 /// A blend from `a` (at 0) to `b` (at 1).
@@ -195,15 +191,10 @@ impl Canvas {
         }
     }
 
-    /// Paints from an edge down to `bottom`. `colour` depends on the column and on the distance
-    /// from the edge.
-    pub(super) fn below(
-        &mut self,
-        top: &[f32],
-        bottom: f32,
-        colour: impl Fn(usize, f32) -> Colour,
-    ) {
-        let bottom = (bottom.ceil().max(0.0) as usize).min(self.height);
+    /// Paints from an edge down to `lower`. `colour` depends on the column and on the distance from
+    /// the edge.
+    pub(super) fn below(&mut self, top: &[f32], lower: f32, colour: impl Fn(usize, f32) -> Colour) {
+        let bottom = (lower.ceil().max(0.0) as usize).min(self.height);
         let highest = top.iter().copied().fold(f32::MAX, f32::min).max(0.0) as usize;
         for y in highest..bottom {
             for (x, (pixel, top)) in self.row_mut(y).iter_mut().zip(top).enumerate() {
@@ -216,21 +207,14 @@ impl Canvas {
         }
     }
 
-    /// Blends a colour over the upper rows, by noise that is drawn out by `stretch` across.
-    pub(super) fn haze(
-        &mut self,
-        seed: u64,
-        rows: usize,
-        (colour, strength): (Colour, f32),
-        stretch: f32,
-        thickness: impl Fn(f32) -> f32,
-    ) {
-        let scale = 3.2 / self.short();
+    /// Blends a colour over the upper rows, by its strength and by how thick it is at a point.
+    pub(super) fn haze(&mut self, rows: usize, tone: (Colour, f32), thick: impl Fn(Point) -> f32) {
+        let ((colour, strength), scale) = (tone, 3.2 / self.short());
         let columns = self.width / GRID + 2;
         let grid: Vec<f32> = (0..(rows / GRID + 2) * columns)
             .map(|index| {
                 let (x, y) = ((index % columns * GRID) as f32, (index / columns * GRID) as f32);
-                thickness(cloud(seed, x * scale, y * scale * stretch, 4)).clamp(0.0, 1.0)
+                thick((x * scale, y * scale)).clamp(0.0, 1.0)
             })
             .collect();
         for y in 0..rows {
@@ -254,7 +238,9 @@ impl Canvas {
 
     /// Writes a line of text that starts at `at`, on its baseline.
     pub(super) fn write(&mut self, face: &Face, text: &str, size: f32, at: Point, colour: Colour) {
-        face.ink(text, size, at, &mut |x, y, share| self.blend(x, y, colour, share));
+        for (x, y, share) in face.ink(text, size, at) {
+            self.blend(x, y, colour, share);
+        }
     }
 
     /// Copies another canvas onto this one.

@@ -219,18 +219,11 @@ impl<'a> Silhouette<'a> {
     }
 }
 
-/// Paints a shape that no word names, with the middle of its foot at `at`. Returns its width.
-pub(super) fn shape(
-    canvas: &mut Canvas,
-    name: &str,
-    colour: Colour,
-    at: Point,
-    tall: f32,
-    light: Light,
-) -> f32 {
-    let Some(shape) = Shape::named(name) else { return tall };
-    Silhouette { light, ..Silhouette::new(shape, colour, at, tall) }.paint(canvas);
-    shape.wide() * tall / 100.0
+/// Paints a shape that no word names, by day, with the middle of its foot at `at`.
+pub(super) fn shape(canvas: &mut Canvas, name: &str, colour: Colour, at: Point, tall: f32) {
+    if let Some(shape) = Shape::named(name) {
+        Silhouette::new(shape, colour, at, tall).paint(canvas);
+    }
 }
 
 /// The height of something that a shape carries, relative to that shape.

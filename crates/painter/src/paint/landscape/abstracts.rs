@@ -5,7 +5,7 @@ use super::{
         canvas::{Canvas, Colour, WHITE, mix, rgb},
         noise::{Draw, cloud},
         scene::Scene,
-        silhouette::{Light, Silhouette, shape},
+        silhouette::{Silhouette, shape},
         tables::Sight,
     },
     paint,
@@ -45,7 +45,7 @@ pub(super) fn forms(canvas: &mut Canvas, draw: &mut Draw, scene: &Scene) {
         let colour = scheme[1 + draw.next() as usize % 3];
         let tall = short * draw.between(0.1, 0.48) * (1.2 - number as f32 / COUNT as f32);
         let at = (draw.unit() * width, draw.unit() * height + tall / 2.0);
-        shape(canvas, draw.pick(&FORMS), colour, at, tall, Light::PLAIN);
+        shape(canvas, draw.pick(&FORMS), colour, at, tall);
     }
 }
 

@@ -3,8 +3,8 @@
 use super::{
     super::{
         canvas::{Canvas, Colour, WHITE, mix, rgb},
-        noise::Draw,
-        silhouette::{Light, shape},
+        noise::{Draw, cloud},
+        silhouette::shape,
         tables::Sight,
     },
     setting::Setting,
@@ -27,7 +27,7 @@ pub(super) fn paint(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
     clouds(canvas, draw, setting);
     if scene.has(Sight::Rainbow) {
         let at = (setting.width - setting.light.0, setting.skyline * 1.1);
-        shape(canvas, "rainbow", WHITE, at, setting.short * 0.62, Light::PLAIN);
+        shape(canvas, "rainbow", WHITE, at, setting.short * 0.62);
     }
     if scene.has(Sight::Fireworks) {
         fireworks(canvas, draw, setting);
@@ -73,7 +73,7 @@ fn clouds(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
     }
     // Valleys reach below the skyline.
     let lower = ((setting.skyline * 1.2) as usize).min(canvas.height);
-    canvas.haze(seed, lower, (colour, strength), 2.6, |thick| (thick - cover) * 4.5);
+    canvas.haze(lower, (colour, strength), |(x, y)| (cloud(seed, x, y * 2.6, 4) - cover) * 4.5);
 }
 
 fn birds(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
@@ -121,7 +121,8 @@ fn veils(canvas: &mut Canvas, draw: &mut Draw, lower: f32, colours: &[Colour], s
     let rows = (lower as usize).min(canvas.height);
     for colour in colours {
         let (seed, cover) = (draw.next(), draw.between(0.46, 0.58));
-        canvas.haze(seed, rows, (*colour, 0.6), stretch, |thick| (thick - cover) * 3.0);
+        let thick = |(x, y)| (cloud(seed, x, y * stretch, 4) - cover) * 3.0;
+        canvas.haze(rows, (*colour, 0.6), thick);
     }
 }
 
@@ -152,7 +153,7 @@ fn fireworks(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
             (setting.width * draw.between(0.1, 0.9), setting.skyline * draw.between(0.15, 0.6));
         let reach = short * draw.between(0.08, 0.17);
         canvas.glow(at, reach * 1.7, colour, 0.35);
-        shape(canvas, "firework", colour, (at.0, at.1 + reach), reach * 2.0, Light::PLAIN);
+        shape(canvas, "firework", colour, (at.0, at.1 + reach), reach * 2.0);
     }
 }
 
@@ -174,7 +175,7 @@ fn planet(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
     let (x, y) = (setting.width * draw.between(0.2, 0.8), setting.floor * draw.between(0.26, 0.36));
     let colour = rgb(draw.pick(&COLOURS));
     canvas.glow((x, y), tall * 0.85, colour, 0.4);
-    shape(canvas, "planet", colour, (x, y + tall / 2.0), tall, Light::PLAIN);
+    shape(canvas, "planet", colour, (x, y + tall / 2.0), tall);
 }
 
 /// Fog between the scenery and the foreground.
@@ -236,5 +237,5 @@ fn snow(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting, density: f32) {
 fn lightning(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
     let (x, tall) = (setting.width * draw.between(0.2, 0.8), setting.skyline);
     canvas.glow((x, tall * 0.4), setting.short * 0.6, rgb(0xaab8ff), 0.5);
-    shape(canvas, "lightning", WHITE, (x, tall), tall, Light::PLAIN);
+    shape(canvas, "lightning", WHITE, (x, tall), tall);
 }
