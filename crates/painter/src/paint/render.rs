@@ -42,8 +42,7 @@ fn pixels(picture: &Picture) -> RgbaImage {
         OperationKind::Erase => edit::erase(picture),
         OperationKind::Deblur => edit::deblurred(picture),
         OperationKind::TryOn => try_on::paint(picture),
-        OperationKind::Expand => edit::expand(picture),
-        OperationKind::Outpaint => edit::outpaint(picture),
+        OperationKind::Expand | OperationKind::Outpaint => edit::around(picture),
         OperationKind::Canny | OperationKind::Depth => edit::controlled(picture),
     };
     // Even if the image to edit is missing, or was given by its URL.
