@@ -19,7 +19,7 @@ use serde::Deserialize;
 use zeno::{Command, PathBuilder as _, PathData as _};
 
 use super::{
-    canvas::{Colour, WHITE, luma, mix, rgb},
+    canvas::{Colour, rgb},
     tables::{Sight, named, rows},
 };
 
@@ -180,24 +180,6 @@ pub(super) enum Tone {
     Own(u32),
     /// A lamp, or a window: dark glass by day, and light by night.
     Lamp,
-}
-
-impl Tone {
-    /// The colour in a shape whose main colour `own` was changed to `main`.
-    pub(super) fn of(self, main: Colour, own: Colour) -> Colour {
-        match self {
-            Self::Main => main,
-            Self::Shade => main.map(|part| part * 0.72),
-            Self::Light => main.map(|part| part + (1.0 - part) * 0.32),
-            Self::Kin(hex) if main != own => {
-                let bright = luma(rgb(hex)) / luma(own).max(0.01);
-                let dark = main.map(|part| part * bright.min(1.0));
-                mix(dark, WHITE, ((bright - 1.0) * 0.6).min(0.6))
-            }
-            Self::Kin(hex) | Self::Own(hex) => rgb(hex),
-            Self::Lamp => rgb(0x33465c),
-        }
-    }
 }
 
 impl Drawing {

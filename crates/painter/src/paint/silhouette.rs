@@ -3,7 +3,7 @@
 use zeno::{Cap, Join, Mask, Placement, Stroke, Transform};
 
 use super::{
-    canvas::{Canvas, Colour, Point, WHITE, mix, rgb},
+    canvas::{Canvas, Colour, Point, WHITE, luma, mix, rgb},
     scene::{Place, Subject},
     shapes::{Layer, Shape, Tone, Zone},
 };
@@ -210,10 +210,20 @@ impl<'a> Silhouette<'a> {
     }
 
     fn colour_of(&self, tone: Tone) -> Colour {
-        if matches!(tone, Tone::Lamp) && self.light.has_lamps {
-            return rgb(0xffd98c);
-        }
-        let colour = tone.of(self.colour, self.shape.drawing().colour);
+        let (main, own) = (self.colour, self.shape.drawing().colour);
+        let colour = match tone {
+            Tone::Lamp if self.light.has_lamps => return rgb(0xffd98c),
+            Tone::Lamp => rgb(0x33465c),
+            Tone::Main => main,
+            Tone::Shade => main.map(|part| part * 0.72),
+            Tone::Light => main.map(|part| part + (1.0 - part) * 0.32),
+            Tone::Kin(hex) if main != own => {
+                let bright = luma(rgb(hex)) / luma(own).max(0.01);
+                let dark = main.map(|part| part * bright.min(1.0));
+                mix(dark, WHITE, ((bright - 1.0) * 0.6).min(0.6))
+            }
+            Tone::Kin(hex) | Tone::Own(hex) => rgb(hex),
+        };
         let lit: Colour = std::array::from_fn(|part| colour[part] * self.light.ambient[part]);
         mix(lit, self.light.haze.0, self.light.haze.1)
     }
