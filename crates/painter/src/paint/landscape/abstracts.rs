@@ -1,14 +1,12 @@
 //! Pictures without a place: patterns, abstract forms, and badges such as logos.
 
-use super::{
-    super::{
-        canvas::{Canvas, Colour, WHITE, mix, rgb},
-        noise::{Draw, cloud},
-        scene::Scene,
-        silhouette::{Silhouette, shape},
-        tables::Sight,
-    },
-    paint,
+use super::paint;
+use crate::paint::{
+    canvas::{Canvas, Colour, WHITE, mix, rgb},
+    noise::{Draw, cloud},
+    scene::Scene,
+    silhouette::{Silhouette, shape},
+    tables::Sight,
 };
 
 /// Colours that go together.

@@ -1,13 +1,11 @@
 //! Land and water: ranges of mountains, hills and dunes, firs on them, the foreground that things
 //! stand on, the sea, and a still lake.
 
-use super::{
-    super::{
-        canvas::{Area, Canvas, Colour, WHITE, mix, rgb},
-        noise::{Draw, ridge, smooth},
-        tables::Sight,
-    },
-    setting::Setting,
+use super::setting::Setting;
+use crate::paint::{
+    canvas::{Area, Canvas, Colour, WHITE, mix, rgb},
+    noise::{Draw, ridge, smooth},
+    tables::Sight,
 };
 
 /// The number of ranges.
@@ -138,22 +136,23 @@ fn firs(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting, top: &[f32], de
     }
 }
 
+/// The colours of leaves, and how much of them.
+const LEAVES: [(Sight, u32, f32); 5] = [
+    (Sight::Snow, 0x2c4a50, 0.55),
+    (Sight::Snowfall, 0x2c4a50, 0.55),
+    (Sight::Autumn, 0xc8641e, 0.6),
+    (Sight::Spring, 0xe89ab8, 0.6),
+    (Sight::Forest, 0x1c4a30, 0.5),
+];
+
 fn foliage(setting: &Setting, depth: f32) -> Colour {
-    let scene = setting.scene;
-    let base = if scene.has(Sight::Snow) || scene.has(Sight::Snowfall) {
-        mix(setting.palette.near, rgb(0x2c4a50), 0.55)
-    } else if scene.has(Sight::Autumn) {
-        mix(setting.palette.near, rgb(0xc8641e), 0.6)
-    } else if scene.has(Sight::Spring) {
-        mix(setting.palette.near, rgb(0xe89ab8), 0.6)
-    } else if scene.has(Sight::Forest) {
-        mix(setting.palette.near, rgb(0x1c4a30), 0.5)
-    } else {
-        mix(setting.ground(depth), setting.palette.near, 0.55)
-    };
-    let lit = setting.palette.time.lit(base);
+    let (scene, palette) = (setting.scene, &setting.palette);
+    let leaves = LEAVES.into_iter().find(|(sight, ..)| scene.has(*sight));
+    let bare = || mix(setting.ground(depth), palette.near, 0.55);
+    let base = leaves.map_or_else(bare, |(_, hex, share)| mix(palette.near, rgb(hex), share));
+    let lit = palette.time.lit(base);
     let own = scene.colour_of(Sight::Forest).map_or(lit, |own| mix(lit, own, 0.5));
-    mix(own, setting.palette.horizon, 0.62 * (1.0 - depth))
+    mix(own, palette.horizon, 0.62 * (1.0 - depth))
 }
 
 /// In spring and autumn, no two trees have the same colour.
@@ -277,8 +276,7 @@ pub(super) fn sea(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
         canvas.row_mut(y).fill(row);
     }
     let short = setting.short;
-    let streaks = (setting.width / short * 520.0) as u32;
-    for _ in 0..streaks {
+    for _ in 0..(setting.width / short * 520.0) as u32 {
         let down = draw.unit();
         let y = setting.shore + room * down * down;
         let length = short * (0.008 + 0.11 * down * down) * draw.between(0.4, 1.2);

@@ -1,14 +1,12 @@
 //! Places that people have made: a city, a studio, a table, and a room.
 
-use super::{
-    super::{
-        canvas::{Area, Canvas, Colour, WHITE, mix, rgb},
-        noise::{Draw, ridge},
-        shapes::Shape,
-        silhouette::{Light, Silhouette, shape},
-        tables::Sight,
-    },
-    setting::{STREET, Setting},
+use super::setting::{STREET, Setting};
+use crate::paint::{
+    canvas::{Area, Canvas, Colour, WHITE, mix, rgb},
+    noise::{Draw, ridge},
+    shapes::Shape,
+    silhouette::{Light, Silhouette, shape},
+    tables::Sight,
 };
 
 const TOWERS: [&str; 3] = ["officeblock", "officetower", "officesteps"];

@@ -1,13 +1,11 @@
 //! The sky by day and at night, space, and weather in front of the scenery.
 
-use super::{
-    super::{
-        canvas::{Canvas, Colour, WHITE, mix, rgb},
-        noise::{Draw, cloud},
-        silhouette::shape,
-        tables::Sight,
-    },
-    setting::Setting,
+use super::setting::Setting;
+use crate::paint::{
+    canvas::{Canvas, Colour, WHITE, mix, rgb},
+    noise::{Draw, cloud},
+    silhouette::shape,
+    tables::Sight,
 };
 
 pub(super) fn paint(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {

@@ -1,15 +1,13 @@
 //! What the prompt shows: where it stands, floats or flies, and what it wears or rides on.
 
-use super::{
-    super::{
-        canvas::{Canvas, WHITE, mix, rgb},
-        noise::Draw,
-        scene::{Place, Scene, Subject},
-        shapes::Zone,
-        silhouette::{Light, Silhouette},
-        tables::Sight,
-    },
-    setting::Setting,
+use super::setting::Setting;
+use crate::paint::{
+    canvas::{Canvas, WHITE, mix, rgb},
+    noise::Draw,
+    scene::{Place, Scene, Subject},
+    shapes::Zone,
+    silhouette::{Light, Silhouette},
+    tables::Sight,
 };
 
 /// The sizes of one, two, and more of a kind, relative to the shape's own.
@@ -201,7 +199,9 @@ fn foot(canvas: &Canvas, draw: &mut Draw, setting: &Setting, (index, x, tall): S
         Zone::Land | Zone::Back if setting.terrain == Sight::Studio => {
             stands(setting.skyline + short * 0.06)
         }
-        Zone::Land | Zone::Back if setting.has_table => stands(setting.table_edge() + short * 0.07),
+        Zone::Land | Zone::Back if setting.has_table() => {
+            stands(setting.table_edge() + short * 0.07)
+        }
         Zone::Back if setting.terrain == Sight::Room => {
             (setting.skyline + short * 0.04).max(whole + short * 0.02)
         }
