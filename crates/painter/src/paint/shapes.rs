@@ -160,13 +160,16 @@ pub(super) struct Drawing {
 
 pub(super) struct Layer {
     pub(super) tone: Tone,
+    pub(super) colour: Colour,
     /// The width of a line; `None` fills the path.
     pub(super) line: Option<f32>,
     pub(super) share: f32,
     pub(super) path: Vec<Command>,
 }
 
-#[derive(Clone, Copy, PartialEq)]
+/// The class of an element.
+#[derive(Clone, Copy, PartialEq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub(super) enum Tone {
     /// The main colour.
     Main,
@@ -175,11 +178,13 @@ pub(super) enum Tone {
     /// The main colour in light.
     Light,
     /// A colour that changes with the main colour.
-    Kin(u32),
-    /// A colour of its own.
-    Own(u32),
+    Kin,
     /// A lamp, or a window: dark glass by day, and light by night.
     Lamp,
+    /// A colour of its own, and a text over it.
+    Label,
+    /// A colour of its own: an element without a class.
+    Own,
 }
 
 impl Drawing {
@@ -200,26 +205,20 @@ impl Drawing {
 
     fn add(&mut self, node: Node) -> Result<(), String> {
         let stroke = node.attribute("stroke");
-        let colour = colour(stroke.or(node.attribute("fill")).unwrap_or_default())?;
-        let tone = match node.attribute("class") {
-            Some("main") => Tone::Main,
-            Some("shade") => Tone::Shade,
-            Some("light") => Tone::Light,
-            Some("kin") => Tone::Kin(colour),
-            Some("lamp") => Tone::Lamp,
-            Some("label") | None => Tone::Own(colour),
-            Some(class) => return Err(format!("unknown class {class}")),
-        };
+        let colour = rgb(colour(stroke.or(node.attribute("fill")).unwrap_or_default())?);
+        let class = node.attribute("class").unwrap_or("own");
+        let tone = named(class).ok_or(format!("unknown class {class}"))?;
         if tone == Tone::Main && self.colour == Colour::default() {
-            self.colour = rgb(colour);
+            self.colour = colour;
         }
         let at = |name: &str| number(node, name).unwrap_or(0.0);
-        if node.attribute("class") == Some("label") {
+        if tone == Tone::Label {
             let (left, top) = (at("x"), at("y"));
             self.label = Some([left, top, left + at("width"), top + at("height")]);
         }
         self.layers.push(Layer {
             tone,
+            colour,
             line: stroke.map(|_| number(node, "stroke-width").unwrap_or(1.0)),
             share: number(node, "opacity").unwrap_or(1.0),
             path: path(node)?,

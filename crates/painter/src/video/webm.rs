@@ -97,12 +97,8 @@ type Id = u32;
 fn element(id: Id, content: impl AsRef<[u8]>) -> Vec<u8> {
     let content = content.as_ref();
     let size = (content.len() as u64 | 1 << 56).to_be_bytes();
-    id.to_be_bytes()
-        .into_iter()
-        .skip_while(|byte| *byte == 0)
-        .chain(size)
-        .chain(content.iter().copied())
-        .collect()
+    let id = id.to_be_bytes().into_iter().skip_while(|byte| *byte == 0);
+    id.chain(size).chain(content.iter().copied()).collect()
 }
 
 /// An element with child elements.
