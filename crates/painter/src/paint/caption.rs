@@ -1,5 +1,7 @@
 //! The caption at the bottom of a picture.
 
+use image::RgbaImage;
+
 use super::{
     canvas::{Area, Canvas, WHITE, mix, rgb},
     picture::Picture,
@@ -66,10 +68,10 @@ struct Line {
     strength: f32,
 }
 
-/// Paints the caption at the bottom of the picture, of which it covers only a part, if there is
-/// room.
-pub(super) fn paint(canvas: &mut Canvas, picture: &Picture) {
-    let Some(Layout { lines, top, margin }) = layout(canvas, picture) else { return };
+/// The image with the caption at the bottom, of which it covers only a part, if there is room.
+pub(super) fn paint(mut canvas: Canvas, picture: &Picture) -> RgbaImage {
+    let layout = layout(&canvas, picture);
+    let Some(Layout { lines, top, margin }) = layout else { return canvas.into_image() };
     // An image of the request may have a caption of its own.
     let share = if picture.inputs.is_empty() { 0.66 } else { 0.95 };
     let (all, upper) = (canvas.area(), top as i64);
@@ -82,6 +84,7 @@ pub(super) fn paint(canvas: &mut Canvas, picture: &Picture) {
         canvas.write(line.face, &line.text, line.size, (margin, baseline), colour);
         y += line.size * LEADING;
     }
+    canvas.into_image()
 }
 
 /// The area above the caption.
@@ -116,10 +119,8 @@ fn layout(canvas: &Canvas, picture: &Picture) -> Option<Layout> {
         (text + margin * MARGINS).round()
     };
     let only_notice = || vec![sizes.print(sizes.notice())];
-    let mut choices = [2, 1, 0]
-        .into_iter()
-        .map(|prompt_lines| lines(picture, &sizes, prompt_lines))
-        .chain(std::iter::once_with(only_notice));
+    let choices = [2, 1, 0].into_iter().map(|prompt_lines| lines(picture, &sizes, prompt_lines));
+    let mut choices = choices.chain(std::iter::once_with(only_notice));
     let lines = choices.find(|lines| height(lines) <= whole * MOST)?;
     Some(Layout { top: whole - height(&lines), lines, margin })
 }

@@ -88,8 +88,7 @@ pub(super) fn controlled(picture: &Picture) -> Option<RgbaImage> {
         let light = mix(painted, WHITE, 0.75);
         mix(painted.map(|part| part * 0.15), light, near)
     });
-    caption::paint(&mut canvas, picture);
-    Some(canvas.into_image())
+    Some(caption::paint(canvas, picture))
 }
 
 /// The radius of the blur to remove, in pixels, and the amount, for each pass: first large edges,
@@ -101,11 +100,10 @@ pub(super) fn deblurred(picture: &Picture) -> Option<RgbaImage> {
     let image = picture.image()?;
     let mut pixels =
         PASSES.iter().fold(image, |image, (by, amount)| sharpened(image, *by, *amount));
-    let mut canvas = Canvas::of(&pixels);
+    let canvas = Canvas::of(&pixels);
     let free = caption::above(&canvas, picture).height;
-    caption::paint(&mut canvas, picture);
     // The transparency stays, except under the caption.
-    let captioned = canvas.into_image();
+    let captioned = caption::paint(canvas, picture);
     for (x, y, pixel) in pixels.enumerate_pixels_mut().filter(|(_, y, _)| i64::from(*y) >= free) {
         *pixel = *captioned.get_pixel(x, y);
     }

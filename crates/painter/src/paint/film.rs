@@ -19,14 +19,13 @@ type Shot = (Milliseconds, RgbaImage);
 pub(super) fn encode(picture: &Picture, spec: VideoSpec) -> Result<Vec<u8>, ImageError> {
     let mut shots = shots(picture);
     let first = shots.first().map(|(_, picture)| Canvas::of(picture));
-    let mut canvas = first.unwrap_or_else(|| painting::of(picture));
+    let canvas = first.unwrap_or_else(|| painting::of(picture));
     if shots.is_empty() {
         shots.push((0, canvas.clone().into_image()));
     }
     // The rest of the picture, the caption, stays still.
     let moving = caption::above(&canvas, picture).height.max(0) as u32;
-    caption::paint(&mut canvas, picture);
-    let still = canvas.into_image();
+    let still = caption::paint(canvas, picture);
     // The frames of another video have a movement of their own.
     let is_clip = picture.inputs.iter().any(|input| input.place.starts_with(CLIP));
     let moments: Vec<_> = shots.iter().map(|(at, _)| *at).collect();

@@ -11,7 +11,6 @@ use super::{
     picture::{Format, OperationKind, Picture},
     try_on,
 };
-use crate::images::Input;
 
 /// Renders and encodes the picture. The same picture yields the same bytes.
 pub fn render(picture: &Picture) -> Result<Vec<u8>, ImageError> {
@@ -58,21 +57,18 @@ fn created(picture: &Picture) -> RgbaImage {
         [only] => only.decode(),
         _ => None,
     };
-    let mut canvas = match (prompt, only) {
+    let canvas = match (prompt, only) {
         (Some(prompt), _) => edit::remixed(picture, &prompt),
         (None, Some(reference)) => edit::restyled(picture, &reference),
-        (None, None) => with_cards(picture, &references),
+        (None, None) => {
+            let mut canvas = painting::of(picture);
+            let free = caption::above(&canvas, picture);
+            let margin = free.width.min(free.height) / 24;
+            cards::paint(&mut canvas, &references, free.inset(margin));
+            canvas
+        }
     };
-    caption::paint(&mut canvas, picture);
-    canvas.into_image()
-}
-
-fn with_cards(picture: &Picture, inputs: &[&Input]) -> Canvas {
-    let mut canvas = painting::of(picture);
-    let free = caption::above(&canvas, picture);
-    let margin = free.width.min(free.height) / 24;
-    cards::paint(&mut canvas, inputs, free.inset(margin));
-    canvas
+    caption::paint(canvas, picture)
 }
 
 /// The label in every file.

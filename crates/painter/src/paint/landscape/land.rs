@@ -41,9 +41,8 @@ fn range(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting, depth: f32) ->
     let waves = waves * width / short;
     let foot = setting.shore.min(setting.floor * 1.02);
     let base = setting.skyline + (foot - setting.skyline) * (0.06 + 0.80 * depth);
-    let top: Vec<f32> = (0..canvas.width)
-        .map(|x| base - (ridge(seed, x as f32 / width * waves, octaves) - 0.25) * rise * short)
-        .collect();
+    let crest = |x| base - (ridge(seed, x as f32 / width * waves, octaves) - 0.25) * rise * short;
+    let top: Vec<f32> = (0..canvas.width).map(crest).collect();
     let colour = setting.ground(depth);
     let mist = mix(colour, setting.palette.horizon, 0.5 * (1.0 - depth) + 0.12);
     let span = short * 0.30;
@@ -87,9 +86,8 @@ pub(super) fn mountains(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting,
 fn slopes(top: &[f32], short: f32) -> Vec<f32> {
     let reach = (short * 0.009).max(1.0) as usize;
     let at = |x: usize| top[x.min(top.len() - 1)];
-    (0..top.len())
-        .map(|x| (at(x.saturating_sub(reach)) - at(x + reach)) / (2 * reach) as f32)
-        .collect()
+    let slope = |x: usize| (at(x.saturating_sub(reach)) - at(x + reach)) / (2 * reach) as f32;
+    (0..top.len()).map(slope).collect()
 }
 
 /// The upper edge in each column.
