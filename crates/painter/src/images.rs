@@ -120,13 +120,10 @@ impl Image {
     /// The text that replaces the image in the log.
     pub fn summary(&self) -> String {
         match self {
-            Self::Inline(image) => format!(
-                "[{} of {} x {} pixels, {} bytes]",
-                image.format.to_mime_type(),
-                image.width,
-                image.height,
-                image.bytes.len()
-            ),
+            Self::Inline(Inline { bytes, format, width, height }) => {
+                let (kind, length) = (format.to_mime_type(), bytes.len());
+                format!("[{kind} of {width} x {height} pixels, {length} bytes]")
+            }
             Self::Elsewhere(host) => format!("[an image at {host}, not fetched]"),
         }
     }

@@ -128,10 +128,9 @@ impl Canvas {
 
     /// Blends `colour` over a pixel. Does nothing outside the canvas.
     pub(super) fn blend(&mut self, x: i64, y: i64, colour: Colour, share: f32) {
-        let (Ok(x), Ok(y)) = (usize::try_from(x), usize::try_from(y)) else {
-            return;
-        };
-        if let Some(pixel) = self.row_mut(y).get_mut(x) {
+        if let (Ok(x), Ok(y)) = (usize::try_from(x), usize::try_from(y))
+            && let Some(pixel) = self.row_mut(y).get_mut(x)
+        {
             *pixel = mix(*pixel, colour, share);
         }
     }

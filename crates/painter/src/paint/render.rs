@@ -82,15 +82,8 @@ fn write(pixels: &DynamicImage, mut encoder: impl ImageEncoder) -> Result<(), Im
 /// Exif metadata with one field, `ImageDescription`, which all three formats support.
 fn exif() -> Vec<u8> {
     let length = (NOTICE.len() as u32 + 1).to_le_bytes();
-    let parts: [&[u8]; 6] = [
-        // Numbers are little-endian, and the directory follows at offset 8.
-        b"II\x2a\0\x08\0\0\0",
-        // One entry: a text of this length at offset 26.
-        b"\x01\0\x0e\x01\x02\0",
-        &length,
-        b"\x1a\0\0\0\0\0\0\0",
-        NOTICE.as_bytes(),
-        b"\0",
-    ];
-    parts.concat()
+    // Numbers are little-endian, and the directory follows at offset 8. It has one entry: a text of
+    // this length at offset 26.
+    let (head, entry) = (b"II\x2a\0\x08\0\0\0", b"\x01\0\x0e\x01\x02\0");
+    [&head[..], entry, &length, b"\x1a\0\0\0\0\0\0\0", NOTICE.as_bytes(), b"\0"].concat()
 }

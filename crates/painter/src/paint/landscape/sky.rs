@@ -82,10 +82,8 @@ fn birds(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
     let flock = (draw.unit() * setting.width, setting.skyline * draw.between(0.2, 0.5));
     let colour = mix(setting.palette.near, rgb(0x202030), 0.5);
     for _ in 0..3 + draw.next() % 5 {
-        let (x, y) = (
-            flock.0 + draw.between(-0.12, 0.12) * short,
-            flock.1 + draw.between(-0.06, 0.06) * short,
-        );
+        let x = flock.0 + draw.between(-0.12, 0.12) * short;
+        let y = flock.1 + draw.between(-0.06, 0.06) * short;
         let wing = short * draw.between(0.008, 0.014);
         let steps = (wing * 2.0) as i64;
         for step in -steps..=steps {
