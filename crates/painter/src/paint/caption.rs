@@ -140,8 +140,7 @@ fn small_print(picture: &Picture, sizes: &Sizes, missing: Option<String>) -> Vec
     let (width, height) = picture.size;
     let mut facts = format!("{} · seed {} · {width} x {height}", picture.operation, picture.seed);
     let has_image_prompt = picture.inputs.iter().any(|input| input.place == "image_prompt");
-    let settings = picture.settings.facts(has_image_prompt);
-    for fact in missing.into_iter().chain(settings) {
+    for fact in missing.into_iter().chain(picture.settings.facts(has_image_prompt)) {
         facts = format!("{facts} · {fact}");
     }
     let one_line = format!("{facts} · {NOTICE}");

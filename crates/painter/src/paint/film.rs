@@ -12,9 +12,6 @@ pub const CLIP: &str = "video.";
 /// How much a picture is enlarged while it is shown.
 const ZOOM: f32 = 0.08;
 
-/// A picture, and the time at which exactly it is shown.
-type Shot = (Milliseconds, RgbaImage);
-
 /// Renders and encodes a video.
 pub(super) fn encode(picture: &Picture, spec: VideoSpec) -> Result<Vec<u8>, ImageError> {
     let mut shots = shots(picture);
@@ -45,8 +42,9 @@ pub(super) fn encode(picture: &Picture, spec: VideoSpec) -> Result<Vec<u8>, Imag
     })
 }
 
-/// The images of the request that have a time, in the order of their times, of the same size.
-fn shots(picture: &Picture) -> Vec<Shot> {
+/// The images of the request that have a time, in the order of their times, of the same size. Each is
+/// shown at exactly its time.
+fn shots(picture: &Picture) -> Vec<(Milliseconds, RgbaImage)> {
     let timed = picture.inputs.iter().zip(&picture.moments);
     let shots = timed.filter_map(|(input, at)| {
         let image = input.decode()?;

@@ -74,16 +74,15 @@ fn created(picture: &Picture) -> RgbaImage {
 /// The label in every file.
 const NOTICE: &str = "Painted by the imagekiln simulator: a placeholder, not a model's work";
 
+/// Writes the file, with Exif metadata of one field, `ImageDescription`, which all three formats
+/// support.
 fn write(pixels: &DynamicImage, mut encoder: impl ImageEncoder) -> Result<(), ImageError> {
-    encoder.set_exif_metadata(exif()).map_err(ImageError::Unsupported)?;
-    pixels.write_with_encoder(encoder)
-}
-
-/// Exif metadata with one field, `ImageDescription`, which all three formats support.
-fn exif() -> Vec<u8> {
     let length = (NOTICE.len() as u32 + 1).to_le_bytes();
     // Numbers are little-endian, and the directory follows at offset 8. It has one entry: a text of
     // this length at offset 26.
     let (head, entry) = (b"II\x2a\0\x08\0\0\0", b"\x01\0\x0e\x01\x02\0");
-    [&head[..], entry, &length, b"\x1a\0\0\0\0\0\0\0", NOTICE.as_bytes(), b"\0"].concat()
+    let exif =
+        [&head[..], entry, &length, b"\x1a\0\0\0\0\0\0\0", NOTICE.as_bytes(), b"\0"].concat();
+    encoder.set_exif_metadata(exif).map_err(ImageError::Unsupported)?;
+    pixels.write_with_encoder(encoder)
 }

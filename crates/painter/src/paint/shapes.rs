@@ -9,7 +9,7 @@
 //! `lamp` are lit at night.
 
 use std::{
-    io::Read as _,
+    io,
     sync::{LazyLock, OnceLock},
 };
 
@@ -26,17 +26,14 @@ use super::{
 /// A line for each file: its name and its content.
 static FILES: LazyLock<String> = LazyLock::new(|| {
     let packed: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/shapes.gz"));
-    let mut files = String::new();
     // The build script has compressed them, so this cannot fail.
-    let _ = GzDecoder::new(packed).read_to_string(&mut files);
-    files
+    io::read_to_string(GzDecoder::new(packed)).unwrap_or_default()
 });
 
 /// All shapes, in the order of the table.
 pub(super) static SHAPES: LazyLock<Vec<Shape>> = LazyLock::new(|| {
     let files: Vec<_> = FILES.lines().filter_map(|line| line.split_once('\t')).collect();
-    let shape = |row: [&'static str; 8]| {
-        let [name, place, height, points, words @ ..] = row;
+    let shape = |[name, place, height, points, words @ ..]: [&'static str; 8]| {
         let (_, svg) = files.iter().find(|(file, _)| *file == name)?;
         let (zone, home) = place.split_once(' ').unwrap_or((place, ""));
         Some(Shape {

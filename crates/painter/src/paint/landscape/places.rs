@@ -52,8 +52,7 @@ pub(super) fn city(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
 
 /// A neon sign above the foot of a tower.
 fn sign(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting, (x, foot): (f32, f32)) {
-    let own = setting.scene.colour_of(Sight::Neon);
-    let colour = own.unwrap_or(rgb(draw.pick(&SIGNS)));
+    let colour = setting.scene.colour_of(Sight::Neon).unwrap_or(rgb(draw.pick(&SIGNS)));
     let tall = setting.short * draw.between(0.08, 0.16);
     let at = (x, foot - setting.short * draw.between(0.02, 0.2));
     canvas.glow((x, at.1 - tall / 2.0), tall, colour, 0.55);
@@ -119,8 +118,7 @@ pub(super) fn room(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
 }
 
 pub(super) fn wall(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
-    let own = setting.scene.colour_of(Sight::Studio);
-    let colour = own.unwrap_or(rgb(draw.pick(&WALLS)));
+    let colour = setting.scene.colour_of(Sight::Studio).unwrap_or(rgb(draw.pick(&WALLS)));
     let colour = setting.scene.tint.map_or(colour, |tint| mix(colour, tint, 0.35));
     let colour = setting.palette.time.lit(colour);
     let light = (setting.light.0, setting.skyline * 0.4);

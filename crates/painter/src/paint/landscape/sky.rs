@@ -140,14 +140,13 @@ fn stars(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting, lower: f32, de
 }
 
 fn fireworks(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
-    let short = setting.short;
+    const SPARKS: [u32; 5] = [0xff5a5a, 0xffd24a, 0x6ad0ff, 0xd07aff, 0x7aff9a];
+    let own = setting.scene.colour_of(Sight::Fireworks);
     for _ in 0..5 {
-        let colours = [0xff5a5a, 0xffd24a, 0x6ad0ff, 0xd07aff, 0x7aff9a];
-        let colour = setting.scene.colour_of(Sight::Fireworks);
-        let colour = colour.unwrap_or(rgb(draw.pick(&colours)));
+        let colour = own.unwrap_or(rgb(draw.pick(&SPARKS)));
         let at =
             (setting.width * draw.between(0.1, 0.9), setting.skyline * draw.between(0.15, 0.6));
-        let reach = short * draw.between(0.08, 0.17);
+        let reach = setting.short * draw.between(0.08, 0.17);
         canvas.glow(at, reach * 1.7, colour, 0.35);
         shape(canvas, "firework", colour, (at.0, at.1 + reach), reach * 2.0);
     }
@@ -155,6 +154,7 @@ fn fireworks(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
 
 /// Space: stars, a nebula and a planet with a ring.
 pub(super) fn space(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
+    const PLANETS: [u32; 4] = [0xd98a5a, 0x5a9ad9, 0xc9a86a, 0x8a6ad0];
     let height = canvas.height as f32;
     let lower = mix(setting.palette.zenith, rgb(0x120a2a), 0.5);
     canvas.change(|_, y, _| mix(rgb(0x04040e), lower, y as f32 / height));
@@ -162,14 +162,9 @@ pub(super) fn space(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
     let colours = [0x7a3fd0, 0x1f7fc0, 0xe0508a].map(|hex| own.unwrap_or(rgb(hex)));
     veils(canvas, draw, height, &colours, 1.0);
     stars(canvas, draw, setting, height, 1.6);
-    planet(canvas, draw, setting);
-}
-
-fn planet(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
-    const COLOURS: [u32; 4] = [0xd98a5a, 0x5a9ad9, 0xc9a86a, 0x8a6ad0];
     let tall = setting.short * draw.between(0.28, 0.4);
     let (x, y) = (setting.width * draw.between(0.2, 0.8), setting.floor * draw.between(0.26, 0.36));
-    let colour = rgb(draw.pick(&COLOURS));
+    let colour = rgb(draw.pick(&PLANETS));
     canvas.glow((x, y), tall * 0.85, colour, 0.4);
     shape(canvas, "planet", colour, (x, y + tall / 2.0), tall);
 }
@@ -191,7 +186,9 @@ pub(super) fn fog(canvas: &mut Canvas, setting: &Setting) {
 pub(super) fn weather(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
     let scene = setting.scene;
     if scene.has(Sight::Storm) {
-        lightning(canvas, draw, setting);
+        let (x, tall) = (setting.width * draw.between(0.2, 0.8), setting.skyline);
+        canvas.glow((x, tall * 0.4), setting.short * 0.6, rgb(0xaab8ff), 0.5);
+        shape(canvas, "lightning", WHITE, (x, tall), tall);
     }
     if scene.has(Sight::Rain) || scene.has(Sight::Storm) {
         rain(canvas, draw, setting);
@@ -228,10 +225,4 @@ fn snow(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting, density: f32) {
         let radius = short * (0.0012 + 0.0042 * near * near * near);
         canvas.disc(at, radius.max(0.6), WHITE, 0.5 + 0.45 * (1.0 - near));
     }
-}
-
-fn lightning(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
-    let (x, tall) = (setting.width * draw.between(0.2, 0.8), setting.skyline);
-    canvas.glow((x, tall * 0.4), setting.short * 0.6, rgb(0xaab8ff), 0.5);
-    shape(canvas, "lightning", WHITE, (x, tall), tall);
 }
