@@ -131,12 +131,10 @@ impl Image {
 
 /// Parses an image field. The image is not decoded yet. The error does not quote the field.
 pub fn read(text: &str, takes_address: bool, max_pixels: u64) -> Result<Image, String> {
-    if let Some(host) = host(text) {
-        return if takes_address {
-            Ok(Image::Elsewhere(host))
-        } else {
-            Err("the field accepts base64 data, not a URL".to_owned())
-        };
+    match host(text) {
+        Some(host) if takes_address => return Ok(Image::Elsewhere(host)),
+        Some(_) => return Err("the field accepts base64 data, not a URL".to_owned()),
+        None => {}
     }
     let bytes = STANDARD
         .decode(payload(text))
@@ -152,10 +150,8 @@ pub fn seems_image(text: &str) -> bool {
 
 /// The data without the prefix of a `data:` URL.
 fn payload(text: &str) -> &str {
-    match text.split_once(";base64,") {
-        Some((head, data)) if head.len() < 64 && head.starts_with("data:image/") => data,
-        _ => text,
-    }
+    let is_image = |(head, _): &(&str, &str)| head.len() < 64 && head.starts_with("data:image/");
+    text.split_once(";base64,").filter(is_image).map_or(text, |(_, data)| data)
 }
 
 /// The host of an `http` or `https` URL.

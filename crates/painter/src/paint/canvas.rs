@@ -242,8 +242,11 @@ impl Canvas {
         }
     }
 
-    /// Copies another canvas onto this one.
-    pub(super) fn lay(&mut self, other: &Self, x: i64, y: i64) {
+    /// Copies an image to the middle of an area.
+    pub(super) fn lay(&mut self, image: &RgbaImage, area: Area) {
+        let other = Self::of(image);
+        let x = area.x + (area.width - other.width as i64) / 2;
+        let y = area.y + (area.height - other.height as i64) / 2;
         for (row, at) in other.pixels.chunks(other.width.max(1)).zip(y..) {
             for (colour, at_x) in row.iter().zip(x..) {
                 self.blend(at_x, at, *colour, 1.0);

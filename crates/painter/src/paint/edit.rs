@@ -52,8 +52,7 @@ fn whole_on_itself(image: &RgbaImage, size: (u32, u32)) -> Canvas {
     let blurred = fit::cover(image, (GROUND_SIDE, GROUND_SIDE));
     let mut canvas = Canvas::of(&fit::cover(&blurred, size));
     canvas.change(|_, _, colour| mix(colour, rgb(0x202024), 0.4));
-    let at = ((size.0 - whole.width()) / 2, (size.1 - whole.height()) / 2);
-    canvas.lay(&Canvas::of(&whole), i64::from(at.0), i64::from(at.1));
+    canvas.lay(&whole, canvas.area());
     canvas
 }
 

@@ -42,8 +42,7 @@ pub(super) fn encode(picture: &Picture, spec: VideoSpec) -> Result<Vec<u8>, Imag
     })
 }
 
-/// The images of the request that have a time, in the order of their times, of the same size. Each is
-/// shown at exactly its time.
+/// The images of the request that have a time, each with that time, in order and of the same size.
 fn shots(picture: &Picture) -> Vec<(Milliseconds, RgbaImage)> {
     let timed = picture.inputs.iter().zip(&picture.moments);
     let shots = timed.filter_map(|(input, at)| {

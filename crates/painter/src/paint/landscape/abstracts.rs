@@ -65,9 +65,8 @@ pub(super) fn swirls(canvas: &mut Canvas, draw: &mut Draw, scene: &Scene) {
 pub(super) fn rows(canvas: &mut Canvas, draw: &mut Draw, scene: &Scene) {
     const ACROSS: f32 = 5.0;
     let ground = scheme(scene, draw)[0];
-    let own = scene.colour_of(Sight::Pattern).or(scene.tint);
-    let ground = own.map_or(ground, |own| mix(ground, own, 0.5));
-    canvas.change(|_, _, _| ground);
+    let own = scene.colour_of(Sight::Pattern).or(scene.tint).unwrap_or(ground);
+    canvas.change(|_, _, _| mix(ground, own, 0.5));
     let cell = canvas.width as f32 / ACROSS;
     for row in 0..(canvas.height as f32 / cell) as usize + 2 {
         for column in 0..ACROSS as usize + 2 {
