@@ -98,7 +98,7 @@ impl Inline {
 
     /// Decodes the complete image once, to detect damage. The error does not quote it.
     pub fn check(&self) -> Result<(), String> {
-        self.decode().map_err(|error| undecodable(&error))?;
+        self.decode().map_err(undecodable)?;
         is_whole(self.format, &self.bytes)
             .then_some(())
             .ok_or_else(|| "could not decode the image: it is truncated".to_owned())
@@ -168,7 +168,7 @@ fn format_of(bytes: &[u8]) -> Option<ImageFormat> {
     [ImageFormat::Jpeg, ImageFormat::Png, ImageFormat::WebP].contains(&format).then_some(format)
 }
 
-fn undecodable(error: &image::ImageError) -> String {
+fn undecodable(error: image::ImageError) -> String {
     format!("could not decode the image: {error}")
 }
 
@@ -183,8 +183,7 @@ pub fn decode(bytes: impl Into<Arc<[u8]>>, max_pixels: u64) -> Result<Inline, St
 pub fn inline(bytes: impl Into<Arc<[u8]>>, max_pixels: u64) -> Result<Inline, String> {
     let bytes = bytes.into();
     let format = format_of(&bytes).ok_or("the data is not a jpeg, png or webp image")?;
-    let (width, height) =
-        reader(&bytes, format, 0).into_dimensions().map_err(|error| undecodable(&error))?;
+    let (width, height) = reader(&bytes, format, 0).into_dimensions().map_err(undecodable)?;
     let image = Inline { bytes, format, width, height };
     image.check_size(max_pixels)?;
     Ok(image)

@@ -28,6 +28,11 @@ pub(super) fn mix(a: Colour, b: Colour, share: f32) -> Colour {
     [a[0] + (b[0] - a[0]) * share, a[1] + (b[1] - a[1]) * share, a[2] + (b[2] - a[2]) * share]
 }
 
+/// A colour in coloured light.
+pub(super) fn lit(colour: Colour, light: Colour) -> Colour {
+    std::array::from_fn(|part| colour[part] * light[part])
+}
+
 /// The brightness of a colour, from 0 to 1.
 pub(super) fn luma(colour: Colour) -> f32 {
     0.299 * colour[0] + 0.587 * colour[1] + 0.114 * colour[2]
@@ -158,16 +163,14 @@ impl Canvas {
 
     /// Adds light around a point, which fades with the distance.
     pub(super) fn glow(&mut self, at: Point, reach: f32, colour: Colour, strength: f32) {
-        let rows = (at.1 - reach).max(0.0) as usize..((at.1 + reach).max(0.0) as usize);
-        let width = self.width;
-        for y in rows.start..rows.end.min(self.height) {
+        let lower = ((at.1 + reach).max(0.0) as usize).min(self.height);
+        for y in (at.1 - reach).max(0.0) as usize..lower {
             let dy = y as f32 + 0.5 - at.1;
             let half = (reach * reach - dy * dy).max(0.0).sqrt();
-            let end = ((at.0 + half).max(0.0) as usize).min(width);
+            let end = ((at.0 + half).max(0.0) as usize).min(self.width);
             let start = ((at.0 - half).max(0.0) as usize).min(end);
-            let row = self.row_mut(y).get_mut(start..end).unwrap_or_default();
             let mut dx = start as f32 + 0.5 - at.0;
-            for pixel in row {
+            for pixel in self.row_mut(y).get_mut(start..end).unwrap_or_default() {
                 let near = (1.0 - (dx * dx + dy * dy) / (reach * reach)).max(0.0);
                 *pixel = mix(*pixel, colour, near * near * near * strength);
                 dx += 1.0;
@@ -210,18 +213,16 @@ impl Canvas {
     pub(super) fn haze(&mut self, rows: usize, tone: (Colour, f32), thick: impl Fn(Point) -> f32) {
         let ((colour, strength), scale) = (tone, 3.2 / self.short());
         let columns = self.width / GRID + 2;
-        let grid: Vec<f32> = (0..(rows / GRID + 2) * columns)
-            .map(|index| {
-                let (x, y) = ((index % columns * GRID) as f32, (index / columns * GRID) as f32);
-                thick((x * scale, y * scale)).clamp(0.0, 1.0)
-            })
-            .collect();
+        let line = |row: usize| -> Vec<f32> {
+            let at = |place: usize| (place * GRID) as f32 * scale;
+            let node = |column| thick((at(column), at(row))).clamp(0.0, 1.0);
+            (0..columns).map(node).collect()
+        };
+        let lines: Vec<_> = (0..rows / GRID + 2).map(line).collect();
         for y in 0..rows {
-            let (row, down) = (y / GRID, (y % GRID) as f32 / GRID as f32);
-            let line =
-                |row: usize| grid.get(row * columns..(row + 1) * columns).unwrap_or_default();
-            let edge: Vec<f32> =
-                line(row).iter().zip(line(row + 1)).map(|(a, b)| a + (b - a) * down).collect();
+            let down = (y % GRID) as f32 / GRID as f32;
+            let pairs = lines[y / GRID].iter().zip(&lines[y / GRID + 1]);
+            let edge: Vec<f32> = pairs.map(|(a, b)| a + (b - a) * down).collect();
             for (pixels, pair) in self.row_mut(y).chunks_mut(GRID).zip(edge.windows(2)) {
                 let (left, slope) =
                     (pair[0] * strength, (pair[1] - pair[0]) * strength / GRID as f32);

@@ -3,7 +3,7 @@
 use zeno::{Cap, Join, Mask, Placement, Stroke, Transform};
 
 use super::{
-    canvas::{Canvas, Colour, Point, WHITE, luma, mix, rgb},
+    canvas::{Canvas, Colour, Point, WHITE, lit, luma, mix, rgb},
     scene::{Place, Subject},
     shapes::{Layer, Shape, Tone, Zone},
 };
@@ -230,8 +230,7 @@ impl<'a> Silhouette<'a> {
             }
             Tone::Kin | Tone::Label | Tone::Own => layer.colour,
         };
-        let lit: Colour = std::array::from_fn(|part| colour[part] * self.light.ambient[part]);
-        mix(lit, self.light.haze.0, self.light.haze.1)
+        mix(lit(colour, self.light.ambient), self.light.haze.0, self.light.haze.1)
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::setting::Setting;
 use crate::paint::{
-    canvas::{Area, Canvas, Colour, WHITE, mix, rgb},
+    canvas::{Area, Canvas, Colour, WHITE, lit, mix, rgb},
     noise::{Draw, ridge, smooth},
     tables::Sight,
 };
@@ -59,8 +59,7 @@ pub(super) fn mountains(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting,
     let highest = top.iter().copied().fold(f32::MAX, f32::min);
     let colour = mix(setting.ground(depth), setting.palette.near, 0.25);
     let ambient = setting.palette.time.ambient();
-    let snow = mix(WHITE, setting.palette.light, 0.4);
-    let snow: Colour = std::array::from_fn(|part| snow[part] * ambient[part].sqrt());
+    let snow = lit(mix(WHITE, setting.palette.light, 0.4), ambient.map(f32::sqrt));
     let snow_line = short * if setting.scene.has(Sight::Snow) { 0.42 } else { 0.2 };
     let is_lit_from_right = setting.light.0 > setting.width / 2.0;
     let jag = |x: usize| ridge(seed ^ 9, x as f32 / short * 26.0, 2);
