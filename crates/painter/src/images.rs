@@ -98,7 +98,7 @@ impl Inline {
 
     /// Decodes the complete image once, to detect damage. The error does not quote it.
     pub fn check(&self) -> Result<(), String> {
-        self.decode().map_err(|error| undecodable(&error))?;
+        self.decode().map_err(undecodable)?;
         is_whole(self.format, &self.bytes)
             .then_some(())
             .ok_or_else(|| "could not decode the image: it is truncated".to_owned())
@@ -120,13 +120,10 @@ impl Image {
     /// The text that replaces the image in the log.
     pub fn summary(&self) -> String {
         match self {
-            Self::Inline(image) => format!(
-                "[{} of {} x {} pixels, {} bytes]",
-                image.format.to_mime_type(),
-                image.width,
-                image.height,
-                image.bytes.len()
-            ),
+            Self::Inline(Inline { bytes, format, width, height }) => {
+                let (kind, length) = (format.to_mime_type(), bytes.len());
+                format!("[{kind} of {width} x {height} pixels, {length} bytes]")
+            }
             Self::Elsewhere(host) => format!("[an image at {host}, not fetched]"),
         }
     }
@@ -134,12 +131,10 @@ impl Image {
 
 /// Parses an image field. The image is not decoded yet. The error does not quote the field.
 pub fn read(text: &str, takes_address: bool, max_pixels: u64) -> Result<Image, String> {
-    if let Some(host) = host(text) {
-        return if takes_address {
-            Ok(Image::Elsewhere(host))
-        } else {
-            Err("the field accepts base64 data, not a URL".to_owned())
-        };
+    match host(text) {
+        Some(host) if takes_address => return Ok(Image::Elsewhere(host)),
+        Some(_) => return Err("the field accepts base64 data, not a URL".to_owned()),
+        None => {}
     }
     let bytes = STANDARD
         .decode(payload(text))
@@ -155,10 +150,8 @@ pub fn seems_image(text: &str) -> bool {
 
 /// The data without the prefix of a `data:` URL.
 fn payload(text: &str) -> &str {
-    match text.split_once(";base64,") {
-        Some((head, data)) if head.len() < 64 && head.starts_with("data:image/") => data,
-        _ => text,
-    }
+    let is_image = |(head, _): &(&str, &str)| head.len() < 64 && head.starts_with("data:image/");
+    text.split_once(";base64,").filter(is_image).map_or(text, |(_, data)| data)
 }
 
 /// The host of an `http` or `https` URL.
@@ -175,7 +168,7 @@ fn format_of(bytes: &[u8]) -> Option<ImageFormat> {
     [ImageFormat::Jpeg, ImageFormat::Png, ImageFormat::WebP].contains(&format).then_some(format)
 }
 
-fn undecodable(error: &image::ImageError) -> String {
+fn undecodable(error: image::ImageError) -> String {
     format!("could not decode the image: {error}")
 }
 
@@ -190,8 +183,7 @@ pub fn decode(bytes: impl Into<Arc<[u8]>>, max_pixels: u64) -> Result<Inline, St
 pub fn inline(bytes: impl Into<Arc<[u8]>>, max_pixels: u64) -> Result<Inline, String> {
     let bytes = bytes.into();
     let format = format_of(&bytes).ok_or("the data is not a jpeg, png or webp image")?;
-    let (width, height) =
-        reader(&bytes, format, 0).into_dimensions().map_err(|error| undecodable(&error))?;
+    let (width, height) = reader(&bytes, format, 0).into_dimensions().map_err(undecodable)?;
     let image = Inline { bytes, format, width, height };
     image.check_size(max_pixels)?;
     Ok(image)

@@ -3,7 +3,6 @@
 
 use image::RgbaImage;
 
-use super::noise::cloud;
 use crate::text::Face;
 
 /// A colour, each channel from 0 to 1.
@@ -19,17 +18,19 @@ const GRID: usize = 8;
 
 /// The colour written `0xrrggbb`.
 pub(super) const fn rgb(hex: u32) -> Colour {
-    [
-        ((hex >> 16) & 0xff) as f32 / 255.0,
-        ((hex >> 8) & 0xff) as f32 / 255.0,
-        (hex & 0xff) as f32 / 255.0,
-    ]
+    let [_, r, g, b] = hex.to_be_bytes();
+    [r as f32 / 255.0, g as f32 / 255.0, b as f32 / 255.0]
 }
 
 /// A blend from `a` (at 0) to `b` (at 1).
 pub(super) fn mix(a: Colour, b: Colour, share: f32) -> Colour {
     let share = share.clamp(0.0, 1.0);
     [a[0] + (b[0] - a[0]) * share, a[1] + (b[1] - a[1]) * share, a[2] + (b[2] - a[2]) * share]
+}
+
+/// A colour in coloured light.
+pub(super) fn lit(colour: Colour, light: Colour) -> Colour {
+    std::array::from_fn(|part| colour[part] * light[part])
 }
 
 /// The brightness of a colour, from 0 to 1.
@@ -132,10 +133,9 @@ impl Canvas {
 
     /// Blends `colour` over a pixel. Does nothing outside the canvas.
     pub(super) fn blend(&mut self, x: i64, y: i64, colour: Colour, share: f32) {
-        let (Ok(x), Ok(y)) = (usize::try_from(x), usize::try_from(y)) else {
-            return;
-        };
-        if let Some(pixel) = self.row_mut(y).get_mut(x) {
+        if let (Ok(x), Ok(y)) = (usize::try_from(x), usize::try_from(y))
+            && let Some(pixel) = self.row_mut(y).get_mut(x)
+        {
             *pixel = mix(*pixel, colour, share);
         }
     }
@@ -163,16 +163,14 @@ impl Canvas {
 
     /// Adds light around a point, which fades with the distance.
     pub(super) fn glow(&mut self, at: Point, reach: f32, colour: Colour, strength: f32) {
-        let rows = (at.1 - reach).max(0.0) as usize..((at.1 + reach).max(0.0) as usize);
-        let width = self.width;
-        for y in rows.start..rows.end.min(self.height) {
+        let lower = ((at.1 + reach).max(0.0) as usize).min(self.height);
+        for y in (at.1 - reach).max(0.0) as usize..lower {
             let dy = y as f32 + 0.5 - at.1;
             let half = (reach * reach - dy * dy).max(0.0).sqrt();
-            let end = ((at.0 + half).max(0.0) as usize).min(width);
+            let end = ((at.0 + half).max(0.0) as usize).min(self.width);
             let start = ((at.0 - half).max(0.0) as usize).min(end);
-            let row = self.row_mut(y).get_mut(start..end).unwrap_or_default();
             let mut dx = start as f32 + 0.5 - at.0;
-            for pixel in row {
+            for pixel in self.row_mut(y).get_mut(start..end).unwrap_or_default() {
                 let near = (1.0 - (dx * dx + dy * dy) / (reach * reach)).max(0.0);
                 *pixel = mix(*pixel, colour, near * near * near * strength);
                 dx += 1.0;
@@ -195,15 +193,10 @@ impl Canvas {
         }
     }
 
-    /// Paints from an edge down to `bottom`. `colour` depends on the column and on the distance
-    /// from the edge.
-    pub(super) fn below(
-        &mut self,
-        top: &[f32],
-        bottom: f32,
-        colour: impl Fn(usize, f32) -> Colour,
-    ) {
-        let bottom = (bottom.ceil().max(0.0) as usize).min(self.height);
+    /// Paints from an edge down to `lower`. `colour` depends on the column and on the distance from
+    /// the edge.
+    pub(super) fn below(&mut self, top: &[f32], lower: f32, colour: impl Fn(usize, f32) -> Colour) {
+        let bottom = (lower.ceil().max(0.0) as usize).min(self.height);
         let highest = top.iter().copied().fold(f32::MAX, f32::min).max(0.0) as usize;
         for y in highest..bottom {
             for (x, (pixel, top)) in self.row_mut(y).iter_mut().zip(top).enumerate() {
@@ -216,29 +209,20 @@ impl Canvas {
         }
     }
 
-    /// Blends a colour over the upper rows, by noise that is drawn out by `stretch` across.
-    pub(super) fn haze(
-        &mut self,
-        seed: u64,
-        rows: usize,
-        (colour, strength): (Colour, f32),
-        stretch: f32,
-        thickness: impl Fn(f32) -> f32,
-    ) {
-        let scale = 3.2 / self.short();
+    /// Blends a colour over the upper rows, by its strength and by how thick it is at a point.
+    pub(super) fn haze(&mut self, rows: usize, tone: (Colour, f32), thick: impl Fn(Point) -> f32) {
+        let ((colour, strength), scale) = (tone, 3.2 / self.short());
         let columns = self.width / GRID + 2;
-        let grid: Vec<f32> = (0..(rows / GRID + 2) * columns)
-            .map(|index| {
-                let (x, y) = ((index % columns * GRID) as f32, (index / columns * GRID) as f32);
-                thickness(cloud(seed, x * scale, y * scale * stretch, 4)).clamp(0.0, 1.0)
-            })
-            .collect();
+        let line = |row: usize| -> Vec<f32> {
+            let at = |place: usize| (place * GRID) as f32 * scale;
+            let node = |column| thick((at(column), at(row))).clamp(0.0, 1.0);
+            (0..columns).map(node).collect()
+        };
+        let lines: Vec<_> = (0..rows / GRID + 2).map(line).collect();
         for y in 0..rows {
-            let (row, down) = (y / GRID, (y % GRID) as f32 / GRID as f32);
-            let line =
-                |row: usize| grid.get(row * columns..(row + 1) * columns).unwrap_or_default();
-            let edge: Vec<f32> =
-                line(row).iter().zip(line(row + 1)).map(|(a, b)| a + (b - a) * down).collect();
+            let down = (y % GRID) as f32 / GRID as f32;
+            let pairs = lines[y / GRID].iter().zip(&lines[y / GRID + 1]);
+            let edge: Vec<f32> = pairs.map(|(a, b)| a + (b - a) * down).collect();
             for (pixels, pair) in self.row_mut(y).chunks_mut(GRID).zip(edge.windows(2)) {
                 let (left, slope) =
                     (pair[0] * strength, (pair[1] - pair[0]) * strength / GRID as f32);
@@ -254,11 +238,16 @@ impl Canvas {
 
     /// Writes a line of text that starts at `at`, on its baseline.
     pub(super) fn write(&mut self, face: &Face, text: &str, size: f32, at: Point, colour: Colour) {
-        face.ink(text, size, at, &mut |x, y, share| self.blend(x, y, colour, share));
+        for (x, y, share) in face.ink(text, size, at) {
+            self.blend(x, y, colour, share);
+        }
     }
 
-    /// Copies another canvas onto this one.
-    pub(super) fn lay(&mut self, other: &Self, x: i64, y: i64) {
+    /// Copies an image to the middle of an area.
+    pub(super) fn lay(&mut self, image: &RgbaImage, area: Area) {
+        let other = Self::of(image);
+        let x = area.x + (area.width - other.width as i64) / 2;
+        let y = area.y + (area.height - other.height as i64) / 2;
         for (row, at) in other.pixels.chunks(other.width.max(1)).zip(y..) {
             for (colour, at_x) in row.iter().zip(x..) {
                 self.blend(at_x, at, *colour, 1.0);

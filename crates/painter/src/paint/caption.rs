@@ -1,5 +1,7 @@
 //! The caption at the bottom of a picture.
 
+use image::RgbaImage;
+
 use super::{
     canvas::{Area, Canvas, WHITE, mix, rgb},
     picture::Picture,
@@ -66,10 +68,10 @@ struct Line {
     strength: f32,
 }
 
-/// Paints the caption at the bottom of the picture, of which it covers only a part, if there is
-/// room.
-pub(super) fn paint(canvas: &mut Canvas, picture: &Picture) {
-    let Some(Layout { lines, top, margin }) = layout(canvas, picture) else { return };
+/// The image with the caption at the bottom, of which it covers only a part, if there is room.
+pub(super) fn paint(mut canvas: Canvas, picture: &Picture) -> RgbaImage {
+    let layout = layout(&canvas, picture);
+    let Some((lines, top, margin)) = layout else { return canvas.into_image() };
     // An image of the request may have a caption of its own.
     let share = if picture.inputs.is_empty() { 0.66 } else { 0.95 };
     let (all, upper) = (canvas.area(), top as i64);
@@ -82,12 +84,13 @@ pub(super) fn paint(canvas: &mut Canvas, picture: &Picture) {
         canvas.write(line.face, &line.text, line.size, (margin, baseline), colour);
         y += line.size * LEADING;
     }
+    canvas.into_image()
 }
 
 /// The area above the caption.
 pub(super) fn above(canvas: &Canvas, picture: &Picture) -> Area {
     let all = canvas.area();
-    let height = layout(canvas, picture).map_or(all.height, |layout| layout.top as i64);
+    let height = layout(canvas, picture).map_or(all.height, |(_, top, _)| top as i64);
     Area { height, ..all }
 }
 
@@ -100,15 +103,9 @@ pub(super) fn floor(canvas: &Canvas) -> f32 {
     if usual <= height * MOST { height - usual } else { height * (1.0 - MOST / 2.0) }
 }
 
-struct Layout {
-    lines: Vec<Line>,
-    /// The upper edge.
-    top: f32,
-    margin: f32,
-}
-
-/// Lays out as much text as fits. Returns `None` if there is no room at all.
-fn layout(canvas: &Canvas, picture: &Picture) -> Option<Layout> {
+/// Lays out as much text as fits. Returns the lines, their upper edge, and the margin beside them;
+/// `None` if there is no room at all.
+fn layout(canvas: &Canvas, picture: &Picture) -> Option<(Vec<Line>, f32, f32)> {
     let sizes = Sizes::of(canvas)?;
     let (margin, whole) = (sizes.margin, canvas.height as f32);
     let height = |lines: &[Line]| {
@@ -116,12 +113,11 @@ fn layout(canvas: &Canvas, picture: &Picture) -> Option<Layout> {
         (text + margin * MARGINS).round()
     };
     let only_notice = || vec![sizes.print(sizes.notice())];
-    let mut choices = [2, 1, 0]
-        .into_iter()
-        .map(|prompt_lines| lines(picture, &sizes, prompt_lines))
-        .chain(std::iter::once_with(only_notice));
+    let choices = [2, 1, 0].into_iter().map(|prompt_lines| lines(picture, &sizes, prompt_lines));
+    let mut choices = choices.chain(std::iter::once_with(only_notice));
     let lines = choices.find(|lines| height(lines) <= whole * MOST)?;
-    Some(Layout { top: whole - height(&lines), lines, margin })
+    let top = whole - height(&lines);
+    Some((lines, top, margin))
 }
 
 /// The prompt in at most `prompt_lines` lines, and the small print.
@@ -144,8 +140,7 @@ fn small_print(picture: &Picture, sizes: &Sizes, missing: Option<String>) -> Vec
     let (width, height) = picture.size;
     let mut facts = format!("{} · seed {} · {width} x {height}", picture.operation, picture.seed);
     let has_image_prompt = picture.inputs.iter().any(|input| input.place == "image_prompt");
-    let settings = picture.settings.facts(has_image_prompt);
-    for fact in missing.into_iter().chain(settings) {
+    for fact in missing.into_iter().chain(picture.settings.facts(has_image_prompt)) {
         facts = format!("{facts} · {fact}");
     }
     let one_line = format!("{facts} · {NOTICE}");
@@ -176,8 +171,8 @@ mod tests {
             inputs: vec![],
             moments: vec![],
         };
-        let layout = layout(&Canvas::new((512, 512)), &picture).unwrap();
-        layout.lines.into_iter().map(|line| line.text).collect::<Vec<_>>().join("\n")
+        let (lines, ..) = layout(&Canvas::new((512, 512)), &picture).unwrap();
+        lines.into_iter().map(|line| line.text).collect::<Vec<_>>().join("\n")
     }
 
     #[test]

@@ -59,16 +59,10 @@ fn card(canvas: &mut Canvas, input: &Input, area: Area) {
     canvas.blend_rectangle(area, rgb(0xfaf8f2), 1.0);
     let inner = area.inset(frame);
     let inner = Area { height: inner.height - foot, ..inner };
-    match &input.image {
-        Image::Inline(_) => {
-            if let (Some(size), Some(image)) = (inner.size(), input.decode()) {
-                let small = Canvas::of(&fit::contain(&image, size));
-                let x = inner.x + (inner.width - small.width as i64) / 2;
-                let y = inner.y + (inner.height - small.height as i64) / 2;
-                canvas.lay(&small, x, y);
-            }
-        }
-        Image::Elsewhere(host) => placeholder(canvas, host, inner),
+    if let Image::Elsewhere(host) = &input.image {
+        placeholder(canvas, host, inner);
+    } else if let (Some(size), Some(image)) = (inner.size(), input.decode()) {
+        canvas.lay(&fit::contain(&image, size), inner);
     }
     if label > 0.0 {
         let text = PLAIN.elide(&input.place, label, inner.width as f32);

@@ -52,8 +52,7 @@ fn whole_on_itself(image: &RgbaImage, size: (u32, u32)) -> Canvas {
     let blurred = fit::cover(image, (GROUND_SIDE, GROUND_SIDE));
     let mut canvas = Canvas::of(&fit::cover(&blurred, size));
     canvas.change(|_, _, colour| mix(colour, rgb(0x202024), 0.4));
-    let at = ((size.0 - whole.width()) / 2, (size.1 - whole.height()) / 2);
-    canvas.lay(&Canvas::of(&whole), i64::from(at.0), i64::from(at.1));
+    canvas.lay(&whole, canvas.area());
     canvas
 }
 
@@ -88,8 +87,7 @@ pub(super) fn controlled(picture: &Picture) -> Option<RgbaImage> {
         let light = mix(painted, WHITE, 0.75);
         mix(painted.map(|part| part * 0.15), light, near)
     });
-    caption::paint(&mut canvas, picture);
-    Some(canvas.into_image())
+    Some(caption::paint(canvas, picture))
 }
 
 /// The radius of the blur to remove, in pixels, and the amount, for each pass: first large edges,
@@ -101,11 +99,10 @@ pub(super) fn deblurred(picture: &Picture) -> Option<RgbaImage> {
     let image = picture.image()?;
     let mut pixels =
         PASSES.iter().fold(image, |image, (by, amount)| sharpened(image, *by, *amount));
-    let mut canvas = Canvas::of(&pixels);
+    let canvas = Canvas::of(&pixels);
     let free = caption::above(&canvas, picture).height;
-    caption::paint(&mut canvas, picture);
     // The transparency stays, except under the caption.
-    let captioned = canvas.into_image();
+    let captioned = caption::paint(canvas, picture);
     for (x, y, pixel) in pixels.enumerate_pixels_mut().filter(|(_, y, _)| i64::from(*y) >= free) {
         *pixel = *captioned.get_pixel(x, y);
     }
@@ -133,24 +130,21 @@ fn sharpened(mut image: RgbaImage, radius: u32, amount: f32) -> RgbaImage {
 /// is visibly softer.
 const SOFTNESS: u32 = 24;
 
-/// The image with the sides that were asked for.
-pub(super) fn expand(picture: &Picture) -> Option<RgbaImage> {
-    picture.image().map(|image| around(picture, &image, picture.settings.added))
-}
-
-/// The reference at its place.
-pub(super) fn outpaint(picture: &Picture) -> Option<RgbaImage> {
-    picture.reference().map(|image| around(picture, &image, picture.placed(&image)))
-}
-
-/// Places the image in the picture and paints around it. Near the image this is a soft mirror image
-/// of it, which fades into the painting.
-fn around(picture: &Picture, image: &RgbaImage, (x, y): (i64, i64)) -> RgbaImage {
+/// Places the image in the picture, at its offsets or centred, and paints around it. Near the image
+/// this is a soft mirror image of it, which fades into the painting.
+pub(super) fn around(picture: &Picture) -> Option<RgbaImage> {
+    let (image, offset) = match (picture.kind, picture.settings.added) {
+        (OperationKind::Expand, (left, top)) => (picture.image()?, (Some(left), Some(top))),
+        _ => (picture.reference()?, picture.settings.offset),
+    };
     let (width, height) = (i64::from(image.width()), i64::from(image.height()));
+    let middle = |whole: u32, part: i64| (i64::from(whole) - part).div_euclid(2);
+    let x = offset.0.unwrap_or(middle(picture.size.0, width));
+    let y = offset.1.unwrap_or(middle(picture.size.1, height));
     let mut canvas = painting::part(picture, picture.size);
     let softened = |length: u32| length.div_ceil(SOFTNESS).max(2);
     let small = (softened(image.width()), softened(image.height()));
-    let small = Canvas::of(&fit::contain(image, small));
+    let small = Canvas::of(&fit::contain(&image, small));
     let reach = (width.min(height) as f32 * 0.6).max(1.0);
     let outside = |at: i64, length: i64| (-at).max(at - length + 1).max(0);
     canvas.change(|column, row, painted| {
@@ -163,8 +157,8 @@ fn around(picture: &Picture, image: &RgbaImage, (x, y): (i64, i64)) -> RgbaImage
     // A thin line around the image, which covers the rest of the rectangle.
     canvas.blend_rectangle(Area { x, y, width, height }.inset(-1), WHITE, 0.5);
     let mut pixels = canvas.into_image();
-    imageops::replace(&mut pixels, image, x, y);
-    pixels
+    imageops::replace(&mut pixels, &image, x, y);
+    Some(pixels)
 }
 
 /// The mirrored position within the range, from 0 to 1.

@@ -12,21 +12,17 @@ pub const CLIP: &str = "video.";
 /// How much a picture is enlarged while it is shown.
 const ZOOM: f32 = 0.08;
 
-/// A picture, and the time at which exactly it is shown.
-type Shot = (Milliseconds, RgbaImage);
-
 /// Renders and encodes a video.
 pub(super) fn encode(picture: &Picture, spec: VideoSpec) -> Result<Vec<u8>, ImageError> {
     let mut shots = shots(picture);
     let first = shots.first().map(|(_, picture)| Canvas::of(picture));
-    let mut canvas = first.unwrap_or_else(|| painting::of(picture));
+    let canvas = first.unwrap_or_else(|| painting::of(picture));
     if shots.is_empty() {
         shots.push((0, canvas.clone().into_image()));
     }
     // The rest of the picture, the caption, stays still.
     let moving = caption::above(&canvas, picture).height.max(0) as u32;
-    caption::paint(&mut canvas, picture);
-    let still = canvas.into_image();
+    let still = caption::paint(canvas, picture);
     // The frames of another video have a movement of their own.
     let is_clip = picture.inputs.iter().any(|input| input.place.starts_with(CLIP));
     let moments: Vec<_> = shots.iter().map(|(at, _)| *at).collect();
@@ -46,8 +42,8 @@ pub(super) fn encode(picture: &Picture, spec: VideoSpec) -> Result<Vec<u8>, Imag
     })
 }
 
-/// The images of the request that have a time, in the order of their times, of the same size.
-fn shots(picture: &Picture) -> Vec<Shot> {
+/// The images of the request that have a time, each with that time, in order and of the same size.
+fn shots(picture: &Picture) -> Vec<(Milliseconds, RgbaImage)> {
     let timed = picture.inputs.iter().zip(&picture.moments);
     let shots = timed.filter_map(|(input, at)| {
         let image = input.decode()?;

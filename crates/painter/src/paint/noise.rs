@@ -1,23 +1,20 @@
 //! Pseudo-random numbers and smooth noise, both reproducible.
 
 /// The SplitMix64 generator.
-pub(super) struct Draw {
-    state: u64,
-}
+pub(super) struct Draw(u64);
 
 impl Draw {
     pub(super) fn new(key: &[u8; 32]) -> Self {
-        let state = key.chunks(8).fold(0, |state, bytes| {
+        Self(key.chunks(8).fold(0, |state, bytes| {
             bytes.iter().fold(state ^ 0x9e37_79b9_7f4a_7c15, |state: u64, byte| {
                 state.wrapping_mul(0x0100_0000_01b3) ^ u64::from(*byte)
             })
-        });
-        Self { state }
+        }))
     }
 
     pub(super) fn next(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        scramble(self.state)
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        scramble(self.0)
     }
 
     /// A number from 0 up to but not including 1.

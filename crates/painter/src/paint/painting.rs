@@ -38,7 +38,9 @@ pub(super) fn apply_settings(canvas: &mut Canvas, settings: &Settings) {
     if let Some(finetune) = &settings.finetune {
         tint(canvas, finetune);
     }
-    if let Some(guidance) = settings.guidance {
+    if let Some(guidance) = settings.guidance
+        && guidance.value != guidance.neutral
+    {
         adhere(canvas, guidance);
     }
     if settings.raw {
@@ -61,9 +63,6 @@ fn tint(canvas: &mut Canvas, finetune: &FinetuneTint) {
 /// More guidance strengthens colours and contrast.
 fn adhere(canvas: &mut Canvas, guidance: Guidance) {
     let gain = 0.6 + 0.4 * (guidance.value / guidance.neutral).clamp(0.0, 3.0);
-    if guidance.value == guidance.neutral {
-        return;
-    }
     canvas.change(|_, _, colour| {
         let grey = luma(colour);
         colour.map(|part| {

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::canvas::{Colour, rgb};
+use super::canvas::{Colour, lit, rgb};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -26,8 +26,7 @@ impl Time {
 
     /// A colour in this light.
     pub(super) fn lit(self, colour: Colour) -> Colour {
-        let ambient = self.ambient();
-        std::array::from_fn(|part| colour[part] * ambient[part])
+        lit(colour, self.ambient())
     }
 }
 

@@ -71,7 +71,7 @@ impl Format {
             Self::Jpeg => "image/jpeg",
             Self::Png => "image/png",
             Self::Webp => "image/webp",
-            Self::Video(_) => video::MEDIA_TYPE,
+            Self::Video(_) => "video/webm",
         }
     }
 }
@@ -143,57 +143,6 @@ impl Picture {
         Some(DynamicImage::from(mask).into_luma8())
     }
 
-    /// The position of a reference: at its offsets, or centred.
-    pub(super) fn placed(&self, reference: &RgbaImage) -> (i64, i64) {
-        let middle = |whole: u32, part: u32| (i64::from(whole) - i64::from(part)).div_euclid(2);
-        let (x, y) = self.settings.offset;
-        (
-            x.unwrap_or(middle(self.size.0, reference.width())),
-            y.unwrap_or(middle(self.size.1, reference.height())),
-        )
-    }
-}
-
-/// A large integer, as text, because JSON parsers round it.
-pub mod integer {
-    use serde::{Deserialize, Deserializer, Serializer, de};
-
-    /// Writes the digits.
-    pub fn serialize<S: Serializer>(number: &i128, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(number)
-    }
-
-    /// Reads the digits. Fails if the text is not an integer.
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i128, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        text.parse().map_err(|_| de::Error::custom("the text is not an integer"))
-    }
-}
-
-/// More than the images of any request.
-const MAX_INPUTS: usize = 32;
-
-/// The maximum size of a prompt: that of all texts in a request.
-const MAX_PROMPT_BYTES: usize = 1 << 20;
-
-/// The maximum size of the place or the host of an image, which are drawn.
-const MAX_NAME_BYTES: usize = 4096;
-
-/// The offsets at which an image may be placed, in pixels: the maximum side of a picture.
-const OFFSETS: RangeInclusive<i64> = -16383..=16383;
-
-/// The limits of pictures, from the settings.
-#[derive(Clone, Copy)]
-pub struct PictureLimits {
-    /// The maximum area of an image of a request, in pixels.
-    pub input_pixels: u64,
-    /// The maximum side of a picture, in pixels.
-    pub side: u32,
-    /// The maximum area of a picture, in pixels.
-    pub pixels: u64,
-}
-
-impl Picture {
     /// Checks everything but the pixels of the images of a picture in a snapshot.
     pub fn check(&self, limits: &PictureLimits) -> Result<(), String> {
         let PictureLimits { side, pixels, .. } = *limits;
@@ -241,6 +190,45 @@ impl Picture {
             && (image.width, image.height) == self.size;
         is_it.then_some(()).ok_or_else(|| "the file has another format or size".to_owned())
     }
+}
+
+/// A large integer, as text, because JSON parsers round it.
+pub mod integer {
+    use serde::{Deserialize, Deserializer, Serializer, de};
+
+    /// Writes the digits.
+    pub fn serialize<S: Serializer>(number: &i128, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(number)
+    }
+
+    /// Reads the digits. Fails if the text is not an integer.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i128, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(|_| de::Error::custom("the text is not an integer"))
+    }
+}
+
+/// More than the images of any request.
+const MAX_INPUTS: usize = 32;
+
+/// The maximum size of a prompt: that of all texts in a request.
+const MAX_PROMPT_BYTES: usize = 1 << 20;
+
+/// The maximum size of the place or the host of an image, which are drawn.
+const MAX_NAME_BYTES: usize = 4096;
+
+/// The offsets at which an image may be placed, in pixels: the maximum side of a picture.
+const OFFSETS: RangeInclusive<i64> = -16383..=16383;
+
+/// The limits of pictures, from the settings.
+#[derive(Clone, Copy)]
+pub struct PictureLimits {
+    /// The maximum area of an image of a request, in pixels.
+    pub input_pixels: u64,
+    /// The maximum side of a picture, in pixels.
+    pub side: u32,
+    /// The maximum area of a picture, in pixels.
+    pub pixels: u64,
 }
 
 fn check_input(input: &Input, limits: &PictureLimits) -> Result<(), String> {

@@ -161,12 +161,10 @@ fn known(word: &str, language: Option<Language>) -> Option<Meaning> {
 
 /// The meaning of a German compound is that of its end: a `holztisch` is a `tisch`.
 fn compound(text: &str, known: impl Fn(&str) -> Option<Meaning>) -> Option<Meaning> {
-    let starts = text.char_indices().map(|(at, _)| at).skip(SHORTEST_HEAD - 1);
-    let mut ends = starts
-        .filter_map(|at| text.get(at..))
-        .take_while(|end| end.chars().count() >= SHORTEST_HEAD);
+    let ends = text.char_indices().skip(SHORTEST_HEAD - 1).filter_map(|(at, _)| text.get(at..));
+    let mut heads = ends.filter(|end| end.chars().count() >= SHORTEST_HEAD);
     let is_noun = |meaning: &Meaning| matches!(meaning, Meaning::Scenery(_) | Meaning::Shows(..));
-    ends.find_map(|end| known(end).filter(is_noun))
+    heads.find_map(|head| known(head).filter(is_noun))
 }
 
 fn is_kana(letter: char) -> bool {

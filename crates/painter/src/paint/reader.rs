@@ -3,7 +3,8 @@
 use super::{
     canvas::{Colour, rgb},
     prompt::{Meaning, Term, terms},
-    scene::Scene,
+    scene::{Place, Scene},
+    shapes::Zone,
     tables::{Grammar, Language, Sight},
 };
 
@@ -128,11 +129,16 @@ impl Reader {
         if is_negated {
             return;
         }
-        let Meaning::Shows(shape, _) = noun else {
-            if relation == Some(Grammar::Crossing) {
-                self.scene.cross(noun);
+        let Meaning::Shows(shape, own) = noun else {
+            // Bridges lead over water.
+            if let (Some(Grammar::Crossing), Meaning::Scenery(Sight::Lake | Sight::Sea)) =
+                (relation, noun)
+                && let Some(bridge) = self.scene.subjects.last_mut()
+                && bridge.shape.zone == Zone::Back
+            {
+                bridge.place = Place::Across;
             }
-            return self.scene.add(noun, colour, count.unwrap_or(1));
+            return self.scene.add(noun, colour);
         };
         // A bowl of soup shows a soup, and a chocolate cake a cake.
         let is_compound = matches!(self.language, Some(Language::English) | None);
@@ -142,9 +148,8 @@ impl Reader {
             let own = dropped.shape.drawing().colour;
             colour = colour.or(Some(dropped.colour).filter(|colour| *colour != own));
         }
-        let before = self.scene.subjects.len();
-        self.scene.add(noun, colour, count.unwrap_or(if is_plural { SEVERAL } else { 1 }));
-        if self.scene.subjects.len() == before {
+        let colour = colour.or(own.map(rgb)).unwrap_or(shape.drawing().colour);
+        if !self.scene.show(shape, colour, count.unwrap_or(if is_plural { SEVERAL } else { 1 })) {
             return;
         }
         let is_attribute = !is_plural && shape.points.worn.is_none();
@@ -163,10 +168,8 @@ impl Reader {
 
 impl Head {
     fn read(&mut self, term: &Term) {
-        if self.is_over {
-            return;
-        }
         match term.meaning {
+            _ if self.is_over => {}
             // A Latin letter is not a noun.
             None if term.text.len() == 1 => {}
             None if self.unknown.is_empty() || !term.text.ends_with("ing") => {
@@ -193,10 +196,7 @@ impl Head {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::{
-            scene::{Place, Subject},
-            shapes::Shape,
-        },
+        super::{scene::Subject, shapes::Shape},
         *,
     };
 

@@ -11,7 +11,6 @@ use super::{
     picture::{Format, OperationKind, Picture},
     try_on,
 };
-use crate::images::Input;
 
 /// Renders and encodes the picture. The same picture yields the same bytes.
 pub fn render(picture: &Picture) -> Result<Vec<u8>, ImageError> {
@@ -42,8 +41,7 @@ fn pixels(picture: &Picture) -> RgbaImage {
         OperationKind::Erase => edit::erase(picture),
         OperationKind::Deblur => edit::deblurred(picture),
         OperationKind::TryOn => try_on::paint(picture),
-        OperationKind::Expand => edit::expand(picture),
-        OperationKind::Outpaint => edit::outpaint(picture),
+        OperationKind::Expand | OperationKind::Outpaint => edit::around(picture),
         OperationKind::Canny | OperationKind::Depth => edit::controlled(picture),
     };
     // Even if the image to edit is missing, or was given by its URL.
@@ -59,43 +57,32 @@ fn created(picture: &Picture) -> RgbaImage {
         [only] => only.decode(),
         _ => None,
     };
-    let mut canvas = match (prompt, only) {
+    let canvas = match (prompt, only) {
         (Some(prompt), _) => edit::remixed(picture, &prompt),
         (None, Some(reference)) => edit::restyled(picture, &reference),
-        (None, None) => with_cards(picture, &references),
+        (None, None) => {
+            let mut canvas = painting::of(picture);
+            let free = caption::above(&canvas, picture);
+            let margin = free.width.min(free.height) / 24;
+            cards::paint(&mut canvas, &references, free.inset(margin));
+            canvas
+        }
     };
-    caption::paint(&mut canvas, picture);
-    canvas.into_image()
-}
-
-fn with_cards(picture: &Picture, inputs: &[&Input]) -> Canvas {
-    let mut canvas = painting::of(picture);
-    let free = caption::above(&canvas, picture);
-    let margin = free.width.min(free.height) / 24;
-    cards::paint(&mut canvas, inputs, free.inset(margin));
-    canvas
+    caption::paint(canvas, picture)
 }
 
 /// The label in every file.
 const NOTICE: &str = "Painted by the imagekiln simulator: a placeholder, not a model's work";
 
+/// Writes the file, with Exif metadata of one field, `ImageDescription`, which all three formats
+/// support.
 fn write(pixels: &DynamicImage, mut encoder: impl ImageEncoder) -> Result<(), ImageError> {
-    encoder.set_exif_metadata(exif()).map_err(ImageError::Unsupported)?;
-    pixels.write_with_encoder(encoder)
-}
-
-/// Exif metadata with one field, `ImageDescription`, which all three formats support.
-fn exif() -> Vec<u8> {
     let length = (NOTICE.len() as u32 + 1).to_le_bytes();
-    let parts: [&[u8]; 6] = [
-        // Numbers are little-endian, and the directory follows at offset 8.
-        b"II\x2a\0\x08\0\0\0",
-        // One entry: a text of this length at offset 26.
-        b"\x01\0\x0e\x01\x02\0",
-        &length,
-        b"\x1a\0\0\0\0\0\0\0",
-        NOTICE.as_bytes(),
-        b"\0",
-    ];
-    parts.concat()
+    // Numbers are little-endian, and the directory follows at offset 8. It has one entry: a text of
+    // this length at offset 26.
+    let (head, entry) = (b"II\x2a\0\x08\0\0\0", b"\x01\0\x0e\x01\x02\0");
+    let exif =
+        [&head[..], entry, &length, b"\x1a\0\0\0\0\0\0\0", NOTICE.as_bytes(), b"\0"].concat();
+    encoder.set_exif_metadata(exif).map_err(ImageError::Unsupported)?;
+    pixels.write_with_encoder(encoder)
 }

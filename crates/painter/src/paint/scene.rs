@@ -1,7 +1,7 @@
 //! What a painting shows.
 
 use super::{
-    canvas::{Colour, rgb},
+    canvas::Colour,
     palette::Time,
     prompt::Meaning,
     shapes::{Shape, Zone},
@@ -120,27 +120,27 @@ impl Scene {
         scene
     }
 
-    pub(super) fn add(&mut self, meaning: Meaning, colour: Option<Colour>, count: usize) {
+    /// Adds a time of day or a part of the scenery.
+    pub(super) fn add(&mut self, meaning: Meaning, colour: Option<Colour>) {
         match meaning {
             Meaning::At(time) => {
                 self.time.get_or_insert(time);
                 self.tint = self.tint.or(colour);
             }
             Meaning::Scenery(sight) if !self.has(sight) => self.sights.push((sight, colour)),
-            Meaning::Shows(shape, own) => {
-                let own = own.map_or(shape.drawing().colour, rgb);
-                self.show(shape, colour.unwrap_or(own), count);
-            }
             _ => {}
         }
     }
 
-    fn show(&mut self, shape: &'static Shape, colour: Colour, count: usize) {
+    /// Shows a shape if it is new and there is room. Returns whether it is shown.
+    pub(super) fn show(&mut self, shape: &'static Shape, colour: Colour, count: usize) -> bool {
         let is_new = |subject: &Subject| !std::ptr::eq(subject.shape, shape);
-        if self.subjects.len() < MAX_SUBJECTS && self.subjects.iter().all(is_new) {
+        let is_shown = self.subjects.len() < MAX_SUBJECTS && self.subjects.iter().all(is_new);
+        if is_shown {
             let (place, carrier) = (Place::Ground, None);
             self.subjects.push(Subject { shape, colour, count, place, carrier });
         }
+        is_shown
     }
 
     pub(super) fn show_named(&mut self, name: &str) {
@@ -206,16 +206,6 @@ impl Scene {
             if is_free && subject.shape.points.worn.is_some() {
                 (subject.place, subject.carrier) = (Place::Worn, Some(wearer));
             }
-        }
-    }
-
-    /// Makes the last subject lead over water.
-    pub(super) fn cross(&mut self, scenery: Meaning) {
-        if let Meaning::Scenery(Sight::Lake | Sight::Sea) = scenery
-            && let Some(subject) = self.subjects.last_mut()
-            && subject.shape.zone == Zone::Back
-        {
-            subject.place = Place::Across;
         }
     }
 

@@ -9,7 +9,7 @@
 //! `lamp` are lit at night.
 
 use std::{
-    io::Read as _,
+    io,
     sync::{LazyLock, OnceLock},
 };
 
@@ -19,24 +19,21 @@ use serde::Deserialize;
 use zeno::{Command, PathBuilder as _, PathData as _};
 
 use super::{
-    canvas::{Colour, WHITE, luma, mix, rgb},
+    canvas::{Colour, rgb},
     tables::{Sight, named, rows},
 };
 
 /// A line for each file: its name and its content.
 static FILES: LazyLock<String> = LazyLock::new(|| {
     let packed: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/shapes.gz"));
-    let mut files = String::new();
     // The build script has compressed them, so this cannot fail.
-    let _ = GzDecoder::new(packed).read_to_string(&mut files);
-    files
+    io::read_to_string(GzDecoder::new(packed)).unwrap_or_default()
 });
 
 /// All shapes, in the order of the table.
 pub(super) static SHAPES: LazyLock<Vec<Shape>> = LazyLock::new(|| {
     let files: Vec<_> = FILES.lines().filter_map(|line| line.split_once('\t')).collect();
-    let shape = |row: [&'static str; 8]| {
-        let [name, place, height, points, words @ ..] = row;
+    let shape = |[name, place, height, points, words @ ..]: [&'static str; 8]| {
         let (_, svg) = files.iter().find(|(file, _)| *file == name)?;
         let (zone, home) = place.split_once(' ').unwrap_or((place, ""));
         Some(Shape {
@@ -160,13 +157,16 @@ pub(super) struct Drawing {
 
 pub(super) struct Layer {
     pub(super) tone: Tone,
+    pub(super) colour: Colour,
     /// The width of a line; `None` fills the path.
     pub(super) line: Option<f32>,
     pub(super) share: f32,
     pub(super) path: Vec<Command>,
 }
 
-#[derive(Clone, Copy, PartialEq)]
+/// The class of an element.
+#[derive(Clone, Copy, PartialEq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub(super) enum Tone {
     /// The main colour.
     Main,
@@ -175,29 +175,13 @@ pub(super) enum Tone {
     /// The main colour in light.
     Light,
     /// A colour that changes with the main colour.
-    Kin(u32),
-    /// A colour of its own.
-    Own(u32),
+    Kin,
     /// A lamp, or a window: dark glass by day, and light by night.
     Lamp,
-}
-
-impl Tone {
-    /// The colour in a shape whose main colour `own` was changed to `main`.
-    pub(super) fn of(self, main: Colour, own: Colour) -> Colour {
-        match self {
-            Self::Main => main,
-            Self::Shade => main.map(|part| part * 0.72),
-            Self::Light => main.map(|part| part + (1.0 - part) * 0.32),
-            Self::Kin(hex) if main != own => {
-                let bright = luma(rgb(hex)) / luma(own).max(0.01);
-                let dark = main.map(|part| part * bright.min(1.0));
-                mix(dark, WHITE, ((bright - 1.0) * 0.6).min(0.6))
-            }
-            Self::Kin(hex) | Self::Own(hex) => rgb(hex),
-            Self::Lamp => rgb(0x33465c),
-        }
-    }
+    /// A colour of its own, and a text over it.
+    Label,
+    /// A colour of its own: an element without a class.
+    Own,
 }
 
 impl Drawing {
@@ -218,26 +202,20 @@ impl Drawing {
 
     fn add(&mut self, node: Node) -> Result<(), String> {
         let stroke = node.attribute("stroke");
-        let colour = colour(stroke.or(node.attribute("fill")).unwrap_or_default())?;
-        let tone = match node.attribute("class") {
-            Some("main") => Tone::Main,
-            Some("shade") => Tone::Shade,
-            Some("light") => Tone::Light,
-            Some("kin") => Tone::Kin(colour),
-            Some("lamp") => Tone::Lamp,
-            Some("label") | None => Tone::Own(colour),
-            Some(class) => return Err(format!("unknown class {class}")),
-        };
+        let colour = rgb(colour(stroke.or(node.attribute("fill")).unwrap_or_default())?);
+        let class = node.attribute("class").unwrap_or("own");
+        let tone = named(class).ok_or(format!("unknown class {class}"))?;
         if tone == Tone::Main && self.colour == Colour::default() {
-            self.colour = rgb(colour);
+            self.colour = colour;
         }
         let at = |name: &str| number(node, name).unwrap_or(0.0);
-        if node.attribute("class") == Some("label") {
+        if tone == Tone::Label {
             let (left, top) = (at("x"), at("y"));
             self.label = Some([left, top, left + at("width"), top + at("height")]);
         }
         self.layers.push(Layer {
             tone,
+            colour,
             line: stroke.map(|_| number(node, "stroke-width").unwrap_or(1.0)),
             share: number(node, "opacity").unwrap_or(1.0),
             path: path(node)?,

@@ -3,7 +3,7 @@
 use zeno::{Cap, Join, Mask, Placement, Stroke, Transform};
 
 use super::{
-    canvas::{Canvas, Colour, Point, WHITE, mix, rgb},
+    canvas::{Canvas, Colour, Point, WHITE, lit, luma, mix, rgb},
     scene::{Place, Subject},
     shapes::{Layer, Shape, Tone, Zone},
 };
@@ -51,7 +51,7 @@ impl<'a> Silhouette<'a> {
         let mut lamps = Vec::new();
         let top = self.at.1 - self.tall;
         for layer in &self.shape.drawing().layers {
-            let colour = self.colour_of(layer.tone);
+            let colour = self.colour_of(layer);
             let is_lit = matches!(layer.tone, Tone::Lamp) && self.light.has_lamps;
             let place = self.each_pixel(layer, 1.0, |x, y, share| {
                 let share = if y as f32 <= self.rim { share } else { 0.0 };
@@ -78,54 +78,60 @@ impl<'a> Silhouette<'a> {
     /// Something that this carries, `aside` of its middle from -0.5 to 0.5.
     pub(super) fn loaded(&self, subject: &Subject, aside: f32) -> Self {
         let (shape, points, wide) = (subject.shape, &self.shape.points, self.shape.wide());
-        let tall = self.tall * load_size(self.shape, subject);
+        let size = shape.height / self.shape.height;
         let across = match subject.place {
             Place::Held | Place::Worn => 0.0,
             _ => aside * wide * self.tall / 100.0 * 0.66,
         };
         let (mut rim, mut is_flipped) = (self.rim, self.is_flipped);
-        let (x, y) = match (subject.place, points.seat, points.rim) {
+        let (tall, x, y) = match (subject.place, points.seat, points.rim) {
             (Place::On, Some(seat), _) => {
-                let (x, y) = self.place(seat);
                 // Riders are taller than they look, because their legs are beside the saddle.
-                let low = match shape.zone {
-                    _ if !points.is_saddle => 0.0,
-                    Zone::Half => 0.04,
-                    _ => 0.16,
+                let (share, low) = match shape.zone {
+                    _ if !points.is_saddle => (0.72, 0.0),
+                    Zone::Half => (0.66, 0.04),
+                    _ => (0.8, 0.16),
                 };
-                (x, y + tall * low)
+                let tall = self.tall * (size.clamp(0.3, 1.8) * share);
+                let (x, y) = self.place(seat);
+                (tall, x, y + tall * low)
             }
             (Place::In, _, Some(opening)) => {
+                let tall = self.tall * size.clamp(0.4, 1.0);
                 let (x, y) = self.place(opening);
                 rim = y;
-                (x, y + tall * 0.3)
+                (tall, x, y + tall * 0.3)
             }
             (Place::In, _, None) => {
+                let tall = self.tall * (0.6 * wide / shape.wide()).min(0.45);
                 let (x, y) = self.place(points.hollow.unwrap_or((wide / 2.0, 50.0)));
-                (x, y + tall / 2.0)
+                (tall, x, y + tall / 2.0)
             }
             (Place::Held, ..) => {
+                let tall = self.tall * (size.clamp(0.5, 1.0) * 0.8);
                 let is_whole = !matches!(self.shape.zone, Zone::Bust | Zone::Half);
                 let (low, shift) = if is_whole { (0.4, 3.5) } else { (0.2, 7.0) };
                 let low = self.at.1 - self.tall * low;
                 let is_near = |(_, y): &Point| (y - low).abs() < self.tall * 0.04;
                 let hand = self.pixels().into_iter().filter(is_near).map(|(x, _)| x);
                 let aside = tall * shape.wide() / 100.0 / shift;
-                (hand.fold(self.at.0, f32::max) + aside, low + tall * 0.3)
+                (tall, hand.fold(self.at.0, f32::max) + aside, low + tall * 0.3)
             }
             (Place::Worn, ..) => {
                 let (x, y, half) = self.shape.head();
-                let (up, _) = shape.points.worn.unwrap_or_default();
+                let (up, wide) = shape.points.worn.unwrap_or_default();
+                let tall = self.tall * (half * wide / shape.wide());
                 is_flipped = false;
                 let (x, y) = self.place((x, y - up * half));
                 // Glasses are at the height of the eyes.
-                (x, if up == 0.0 { y + tall / 2.0 } else { y })
+                (tall, x, if up == 0.0 { y + tall / 2.0 } else { y })
             }
             _ => {
+                let tall = self.tall * (size.clamp(0.3, 1.8) * 0.72);
                 let x = self.at.0 + across;
                 let is_near = |(at, _): &Point| (at - x).abs() < self.tall * 0.05;
                 let top = self.pixels().into_iter().filter(is_near).map(|(_, y)| y);
-                (self.at.0, top.fold(self.at.1, f32::min) + tall * 0.03)
+                (tall, self.at.0, top.fold(self.at.1, f32::min) + tall * 0.03)
             }
         };
         let (colour, at) = (subject.colour, (x + across, y));
@@ -170,7 +176,7 @@ impl<'a> Silhouette<'a> {
     /// Paints the mirror image below the lower edge, fading out, on pixels that are water.
     pub(super) fn reflect(&self, canvas: &mut Canvas, is_water: impl Fn(i64, i64) -> bool) {
         for layer in &self.shape.drawing().layers {
-            let colour = self.colour_of(layer.tone);
+            let colour = self.colour_of(layer);
             self.each_pixel(layer, -1.0, |x, y, covered| {
                 let down = (y as f32 - self.at.1) / self.tall;
                 let sway = (y as f32 * 0.7).sin() * self.tall * 0.012 * (0.3 + down);
@@ -209,44 +215,29 @@ impl<'a> Silhouette<'a> {
         place
     }
 
-    fn colour_of(&self, tone: Tone) -> Colour {
-        if matches!(tone, Tone::Lamp) && self.light.has_lamps {
-            return rgb(0xffd98c);
-        }
-        let colour = tone.of(self.colour, self.shape.drawing().colour);
-        let lit: Colour = std::array::from_fn(|part| colour[part] * self.light.ambient[part]);
-        mix(lit, self.light.haze.0, self.light.haze.1)
+    fn colour_of(&self, layer: &Layer) -> Colour {
+        let (main, own) = (self.colour, self.shape.drawing().colour);
+        let colour = match layer.tone {
+            Tone::Lamp if self.light.has_lamps => return rgb(0xffd98c),
+            Tone::Lamp => rgb(0x33465c),
+            Tone::Main => main,
+            Tone::Shade => main.map(|part| part * 0.72),
+            Tone::Light => main.map(|part| part + (1.0 - part) * 0.32),
+            Tone::Kin if main != own => {
+                let bright = luma(layer.colour) / luma(own).max(0.01);
+                let dark = main.map(|part| part * bright.min(1.0));
+                mix(dark, WHITE, ((bright - 1.0) * 0.6).min(0.6))
+            }
+            Tone::Kin | Tone::Label | Tone::Own => layer.colour,
+        };
+        mix(lit(colour, self.light.ambient), self.light.haze.0, self.light.haze.1)
     }
 }
 
-/// Paints a shape that no word names, with the middle of its foot at `at`. Returns its width.
-pub(super) fn shape(
-    canvas: &mut Canvas,
-    name: &str,
-    colour: Colour,
-    at: Point,
-    tall: f32,
-    light: Light,
-) -> f32 {
-    let Some(shape) = Shape::named(name) else { return tall };
-    Silhouette { light, ..Silhouette::new(shape, colour, at, tall) }.paint(canvas);
-    shape.wide() * tall / 100.0
-}
-
-/// The height of something that a shape carries, relative to that shape.
-fn load_size(carrier: &Shape, load: &Subject) -> f32 {
-    let size = load.shape.height / carrier.height;
-    match (load.place, load.shape.zone) {
-        (Place::In, _) if carrier.points.rim.is_some() => size.clamp(0.4, 1.0),
-        (Place::In, _) => (0.6 * carrier.wide() / load.shape.wide()).min(0.45),
-        (Place::Held, _) => size.clamp(0.5, 1.0) * 0.8,
-        (Place::Worn, _) => {
-            let (_, wide) = load.shape.points.worn.unwrap_or_default();
-            carrier.head().2 * wide / load.shape.wide()
-        }
-        _ if !carrier.points.is_saddle => size.clamp(0.3, 1.8) * 0.72,
-        (_, Zone::Half) => size.clamp(0.3, 1.8) * 0.66,
-        _ => size.clamp(0.3, 1.8) * 0.8,
+/// Paints a shape that no word names, by day, with the middle of its foot at `at`.
+pub(super) fn shape(canvas: &mut Canvas, name: &str, colour: Colour, at: Point, tall: f32) {
+    if let Some(shape) = Shape::named(name) {
+        Silhouette::new(shape, colour, at, tall).paint(canvas);
     }
 }
 

@@ -41,8 +41,7 @@ pub(super) fn paint(picture: &Picture) -> Option<RgbaImage> {
             None => cards::paint(&mut canvas, &[garment], area),
         }
     }
-    caption::paint(&mut canvas, picture);
-    Some(canvas.into_image())
+    Some(caption::paint(canvas, picture))
 }
 
 /// Puts a garment on a part of the torso, as wide as that if possible. The end of a long one is

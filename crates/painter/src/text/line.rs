@@ -54,29 +54,6 @@ impl<'a> Line<'a> {
         }
     }
 
-    pub(super) fn add(&mut self, mark: Mark<'a>, advance: f32) {
-        self.marks.push((mark, self.width));
-        self.width += advance;
-    }
-}
-
-/// Whether a character only affects its neighbours: joiners, variation selectors, skin tones,
-/// directional marks.
-pub(super) fn is_invisible(character: char) -> bool {
-    matches!(
-        character,
-        '\u{00ad}'
-            | '\u{200b}'..='\u{200f}'
-            | '\u{202a}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}'
-            | '\u{fe00}'..='\u{fe0f}'
-            | '\u{feff}'
-            | '\u{1f3fb}'..='\u{1f3ff}'
-            | '\u{e0000}'..='\u{e01ef}'
-    ) || character.is_control()
-}
-
-impl<'a> Line<'a> {
     /// Characters from right to left, whose glyphs depend on their neighbours.
     #[cfg(feature = "shaping")]
     pub(super) fn push_shaped(&mut self, face: &'a Face, text: &str, size: f32) -> Option<()> {
@@ -113,4 +90,25 @@ impl<'a> Line<'a> {
         self.push(face, &reversed, size);
         Some(())
     }
+
+    pub(super) fn add(&mut self, mark: Mark<'a>, advance: f32) {
+        self.marks.push((mark, self.width));
+        self.width += advance;
+    }
+}
+
+/// Whether a character only affects its neighbours: joiners, variation selectors, skin tones,
+/// directional marks.
+pub(super) fn is_invisible(character: char) -> bool {
+    matches!(
+        character,
+        '\u{00ad}'
+            | '\u{200b}'..='\u{200f}'
+            | '\u{202a}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{fe00}'..='\u{fe0f}'
+            | '\u{feff}'
+            | '\u{1f3fb}'..='\u{1f3ff}'
+            | '\u{e0000}'..='\u{e01ef}'
+    ) || character.is_control()
 }

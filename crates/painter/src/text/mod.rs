@@ -13,6 +13,9 @@ use self::line::{Line, Mark};
 /// The width of the box for a character that no font has, relative to the text.
 const BOX: f32 = 0.6;
 
+/// A pixel, and the share of it that is covered.
+type Dot = (i64, i64, f32);
+
 /// A typeface with fallback fonts.
 pub(super) struct Face(Vec<FontRef<'static>>);
 
@@ -104,14 +107,9 @@ impl Face {
         wrapped
     }
 
-    /// Calls `dot` with each pixel of a line of text, and with the share of it that is covered.
-    pub(super) fn ink(
-        &self,
-        text: &str,
-        size: f32,
-        (x, baseline): (f32, f32),
-        dot: &mut dyn FnMut(i64, i64, f32),
-    ) {
+    /// The pixels of a line of text that starts at `x`, each with the share of it that is covered.
+    pub(super) fn ink(&self, text: &str, size: f32, (x, baseline): (f32, f32)) -> Vec<Dot> {
+        let mut dots = Vec::new();
         for (mark, at) in Line::of(self, text, size).marks {
             match mark {
                 Mark::Glyph(font, id, (dx, dy)) => {
@@ -121,7 +119,7 @@ impl Face {
                     let bounds = outline.px_bounds();
                     let (left, top) = (bounds.min.x as i64, bounds.min.y as i64);
                     outline.draw(|dx, dy, share| {
-                        dot(left + i64::from(dx), top + i64::from(dy), share);
+                        dots.push((left + i64::from(dx), top + i64::from(dy), share));
                     });
                 }
                 Mark::Missing => {
@@ -129,10 +127,11 @@ impl Face {
                     let (upper, lower) = ((baseline - size * 0.74) as i64, baseline as i64);
                     let level = (left..=right).flat_map(|x| [(x, upper), (x, lower)]);
                     let upright = (upper + 1..lower).flat_map(|y| [(left, y), (right, y)]);
-                    level.chain(upright).for_each(|(x, y)| dot(x, y, 0.6));
+                    dots.extend(level.chain(upright).map(|(x, y)| (x, y, 0.6)));
                 }
             }
         }
+        dots
     }
 }
 
@@ -210,9 +209,8 @@ mod tests {
 
     #[test]
     fn a_character_without_a_glyph_is_a_box() {
-        let mut dots = Vec::new();
-        PROSE.ink("\u{0e01}", 40.0, (0.0, 40.0), &mut |x, y, _| dots.push((x, y)));
-        let (right, lower) = *dots.iter().max().unwrap();
+        let dots = PROSE.ink("\u{0e01}", 40.0, (0.0, 40.0));
+        let (right, lower) = dots.iter().map(|(x, y, _)| (*x, *y)).max().unwrap();
         assert!(right < 24 && lower == 40 && dots.len() > 80, "{dots:?}");
         assert_eq!(PROSE.width("\u{fe0f}\u{200d}", 20.0), 0.0, "these are invisible");
     }

@@ -15,9 +15,6 @@ use serde::{Deserialize, Serialize};
 
 pub use self::webm::clip;
 
-/// The media type for players.
-pub(crate) const MEDIA_TYPE: &str = "video/webm";
-
 /// Why a build without the feature `video` makes no video.
 const NO_ENCODER: &str =
     "this simulator was compiled without its feature `video`: compile it with default features";

@@ -45,17 +45,11 @@ const PICTURES: u8 = 1;
 
 const APP: &str = concat!("imagekiln-simulator ", env!("CARGO_PKG_VERSION"));
 
-/// The file: VP8 key frames, each with the time from which it is shown.
-pub(super) fn file(
-    size: (u32, u32),
-    end: Milliseconds,
-    frames: &[(Milliseconds, Vec<u8>)],
-) -> Vec<u8> {
-    let starts = frames.iter().map(|(time, _)| *time);
-    let ends = starts.clone().skip(1).chain([end]);
-    let spans = starts.zip(ends);
-    let clusters = frames.iter().zip(spans).map(|((_, frame), span)| cluster(span, frame));
-    let content = [info(end), tracks(size)].into_iter().chain(clusters);
+/// A VP8 key frame, with the time from which it is shown.
+pub(super) type Frame = (Milliseconds, Vec<u8>);
+
+/// The file. Timestamps are in milliseconds, as WebM recommends.
+pub(super) fn file((width, height): (u32, u32), end: Milliseconds, frames: &[Frame]) -> Vec<u8> {
     let head = [
         unsigned(EBML_VERSION, 1),
         unsigned(EBML_READ_VERSION, 1),
@@ -65,23 +59,14 @@ pub(super) fn file(
         unsigned(DOC_TYPE_VERSION, 4),
         unsigned(DOC_TYPE_READ_VERSION, 2),
     ];
-    [master(EBML, &head), master(SEGMENT, &content.collect::<Vec<_>>())].concat()
-}
-
-/// Timestamps are in milliseconds, as WebM recommends.
-fn info(end: Milliseconds) -> Vec<u8> {
     let info = [
-        unsigned(TIMESTAMP_SCALE, 1_000_000),
+        unsigned(TIMESTAMP_SCALE, DEFAULT_SCALE),
         element(DURATION, f64::from(end).to_be_bytes()),
         element(MUXING_APP, APP),
         element(WRITING_APP, APP),
     ];
-    master(INFO, &info)
-}
-
-fn tracks((width, height): (u32, u32)) -> Vec<u8> {
     let size = [unsigned(PIXEL_WIDTH, width.into()), unsigned(PIXEL_HEIGHT, height.into())];
-    let pictures = [
+    let track = [
         unsigned(TRACK_NUMBER, PICTURES.into()),
         unsigned(TRACK_UID, PICTURES.into()),
         unsigned(TRACK_TYPE, 1),
@@ -89,15 +74,19 @@ fn tracks((width, height): (u32, u32)) -> Vec<u8> {
         element(CODEC_ID, "V_VP8"),
         master(VIDEO, &size),
     ];
-    master(TRACKS, &[master(TRACK_ENTRY, &pictures)])
+    let ends = frames.iter().map(|(start, _)| *start).skip(1).chain([end]);
+    let clusters = frames.iter().zip(ends).map(|(frame, end)| cluster(frame, end));
+    let tracks = master(TRACKS, &[master(TRACK_ENTRY, &track)]);
+    let content: Vec<_> = [master(INFO, &info), tracks].into_iter().chain(clusters).collect();
+    [master(EBML, &head), master(SEGMENT, &content)].concat()
 }
 
-/// A frame with the times from and until which it is shown.
-fn cluster((start, end): (Milliseconds, Milliseconds), frame: &[u8]) -> Vec<u8> {
+/// A frame, which is shown until `end`.
+fn cluster((start, frame): &Frame, end: Milliseconds) -> Vec<u8> {
     // The number of the track, the time within the cluster, and no flags.
-    let block = [&[0x80 | PICTURES, 0, 0, 0], frame].concat();
+    let block = [&[0x80 | PICTURES, 0, 0, 0], frame.as_slice()].concat();
     let group = [element(BLOCK, block), unsigned(BLOCK_DURATION, (end - start).into())];
-    master(CLUSTER, &[unsigned(TIMESTAMP, start.into()), master(BLOCK_GROUP, &group)])
+    master(CLUSTER, &[unsigned(TIMESTAMP, (*start).into()), master(BLOCK_GROUP, &group)])
 }
 
 /// The id of an element, as in the file.
@@ -108,12 +97,8 @@ type Id = u32;
 fn element(id: Id, content: impl AsRef<[u8]>) -> Vec<u8> {
     let content = content.as_ref();
     let size = (content.len() as u64 | 1 << 56).to_be_bytes();
-    id.to_be_bytes()
-        .into_iter()
-        .skip_while(|byte| *byte == 0)
-        .chain(size)
-        .chain(content.iter().copied())
-        .collect()
+    let id = id.to_be_bytes().into_iter().skip_while(|byte| *byte == 0);
+    id.chain(size).chain(content.iter().copied()).collect()
 }
 
 /// An element with child elements.
@@ -145,9 +130,9 @@ pub struct Clip {
 
 /// Reads a video. `max_pixels` is the maximum area of a frame.
 pub fn clip(file: &[u8], max_pixels: u64) -> Result<Clip, String> {
-    let head = Element::first(file).filter(|(head, _)| head.id == EBML);
-    let (_, rest) = head.ok_or("the data is not a WebM file")?;
-    let segment = Element::all(rest).find(|element| element.id == SEGMENT);
+    let mut elements = Element::all(file);
+    elements.next().filter(|head| head.id == EBML).ok_or("the data is not a WebM file")?;
+    let segment = elements.find(|element| element.id == SEGMENT);
     let segment = segment.ok_or("the WebM file has no content")?;
     let scale = segment.child(INFO).and_then(|info| info.child(TIMESTAMP_SCALE));
     let scale = scale.map_or(DEFAULT_SCALE, |scale| scale.unsigned());
@@ -219,18 +204,14 @@ impl<'a> Element<'a> {
     /// short.
     fn all(mut bytes: &'a [u8]) -> impl Iterator<Item = Self> {
         std::iter::from_fn(move || {
-            let (element, rest) = Self::first(bytes)?;
+            let (id, rest) = number(bytes, false)?;
+            let (size, rest) = number(rest, true)?;
+            let size = usize::try_from(size).unwrap_or(usize::MAX).min(rest.len());
+            let (content, rest) = rest.split_at(size);
+            let id = Id::try_from(id).ok()?;
             bytes = rest;
-            Some(element)
+            Some(Self { id, content })
         })
-    }
-
-    fn first(bytes: &'a [u8]) -> Option<(Self, &'a [u8])> {
-        let (id, rest) = number(bytes, false)?;
-        let (size, rest) = number(rest, true)?;
-        let size = usize::try_from(size).unwrap_or(usize::MAX).min(rest.len());
-        let (content, rest) = rest.split_at(size);
-        Some((Self { id: Id::try_from(id).ok()?, content }, rest))
     }
 
     fn children(self, id: Id) -> impl Iterator<Item = Self> {

@@ -1,14 +1,12 @@
 //! Pictures without a place: patterns, abstract forms, and badges such as logos.
 
-use super::{
-    super::{
-        canvas::{Canvas, Colour, WHITE, mix, rgb},
-        noise::{Draw, cloud},
-        scene::Scene,
-        silhouette::{Light, Silhouette, shape},
-        tables::Sight,
-    },
-    paint,
+use super::paint;
+use crate::paint::{
+    canvas::{Canvas, Colour, WHITE, mix, rgb},
+    noise::{Draw, cloud},
+    scene::Scene,
+    silhouette::{Silhouette, shape},
+    tables::Sight,
 };
 
 /// Colours that go together.
@@ -45,7 +43,7 @@ pub(super) fn forms(canvas: &mut Canvas, draw: &mut Draw, scene: &Scene) {
         let colour = scheme[1 + draw.next() as usize % 3];
         let tall = short * draw.between(0.1, 0.48) * (1.2 - number as f32 / COUNT as f32);
         let at = (draw.unit() * width, draw.unit() * height + tall / 2.0);
-        shape(canvas, draw.pick(&FORMS), colour, at, tall, Light::PLAIN);
+        shape(canvas, draw.pick(&FORMS), colour, at, tall);
     }
 }
 
@@ -67,9 +65,8 @@ pub(super) fn swirls(canvas: &mut Canvas, draw: &mut Draw, scene: &Scene) {
 pub(super) fn rows(canvas: &mut Canvas, draw: &mut Draw, scene: &Scene) {
     const ACROSS: f32 = 5.0;
     let ground = scheme(scene, draw)[0];
-    let own = scene.colour_of(Sight::Pattern).or(scene.tint);
-    let ground = own.map_or(ground, |own| mix(ground, own, 0.5));
-    canvas.change(|_, _, _| ground);
+    let own = scene.colour_of(Sight::Pattern).or(scene.tint).unwrap_or(ground);
+    canvas.change(|_, _, _| mix(ground, own, 0.5));
     let cell = canvas.width as f32 / ACROSS;
     for row in 0..(canvas.height as f32 / cell) as usize + 2 {
         for column in 0..ACROSS as usize + 2 {

@@ -1,13 +1,11 @@
 //! Land and water: ranges of mountains, hills and dunes, firs on them, the foreground that things
 //! stand on, the sea, and a still lake.
 
-use super::{
-    super::{
-        canvas::{Area, Canvas, Colour, WHITE, mix, rgb},
-        noise::{Draw, ridge, smooth},
-        tables::Sight,
-    },
-    setting::Setting,
+use super::setting::Setting;
+use crate::paint::{
+    canvas::{Area, Canvas, Colour, WHITE, lit, mix, rgb},
+    noise::{Draw, ridge, smooth},
+    tables::Sight,
 };
 
 /// The number of ranges.
@@ -43,9 +41,8 @@ fn range(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting, depth: f32) ->
     let waves = waves * width / short;
     let foot = setting.shore.min(setting.floor * 1.02);
     let base = setting.skyline + (foot - setting.skyline) * (0.06 + 0.80 * depth);
-    let top: Vec<f32> = (0..canvas.width)
-        .map(|x| base - (ridge(seed, x as f32 / width * waves, octaves) - 0.25) * rise * short)
-        .collect();
+    let crest = |x| base - (ridge(seed, x as f32 / width * waves, octaves) - 0.25) * rise * short;
+    let top: Vec<f32> = (0..canvas.width).map(crest).collect();
     let colour = setting.ground(depth);
     let mist = mix(colour, setting.palette.horizon, 0.5 * (1.0 - depth) + 0.12);
     let span = short * 0.30;
@@ -62,8 +59,7 @@ pub(super) fn mountains(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting,
     let highest = top.iter().copied().fold(f32::MAX, f32::min);
     let colour = mix(setting.ground(depth), setting.palette.near, 0.25);
     let ambient = setting.palette.time.ambient();
-    let snow = mix(WHITE, setting.palette.light, 0.4);
-    let snow: Colour = std::array::from_fn(|part| snow[part] * ambient[part].sqrt());
+    let snow = lit(mix(WHITE, setting.palette.light, 0.4), ambient.map(f32::sqrt));
     let snow_line = short * if setting.scene.has(Sight::Snow) { 0.42 } else { 0.2 };
     let is_lit_from_right = setting.light.0 > setting.width / 2.0;
     let jag = |x: usize| ridge(seed ^ 9, x as f32 / short * 26.0, 2);
@@ -89,9 +85,8 @@ pub(super) fn mountains(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting,
 fn slopes(top: &[f32], short: f32) -> Vec<f32> {
     let reach = (short * 0.009).max(1.0) as usize;
     let at = |x: usize| top[x.min(top.len() - 1)];
-    (0..top.len())
-        .map(|x| (at(x.saturating_sub(reach)) - at(x + reach)) / (2 * reach) as f32)
-        .collect()
+    let slope = |x: usize| (at(x.saturating_sub(reach)) - at(x + reach)) / (2 * reach) as f32;
+    (0..top.len()).map(slope).collect()
 }
 
 /// The upper edge in each column.
@@ -138,22 +133,23 @@ fn firs(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting, top: &[f32], de
     }
 }
 
+/// The colours of leaves, and how much of them.
+const LEAVES: [(Sight, u32, f32); 5] = [
+    (Sight::Snow, 0x2c4a50, 0.55),
+    (Sight::Snowfall, 0x2c4a50, 0.55),
+    (Sight::Autumn, 0xc8641e, 0.6),
+    (Sight::Spring, 0xe89ab8, 0.6),
+    (Sight::Forest, 0x1c4a30, 0.5),
+];
+
 fn foliage(setting: &Setting, depth: f32) -> Colour {
-    let scene = setting.scene;
-    let base = if scene.has(Sight::Snow) || scene.has(Sight::Snowfall) {
-        mix(setting.palette.near, rgb(0x2c4a50), 0.55)
-    } else if scene.has(Sight::Autumn) {
-        mix(setting.palette.near, rgb(0xc8641e), 0.6)
-    } else if scene.has(Sight::Spring) {
-        mix(setting.palette.near, rgb(0xe89ab8), 0.6)
-    } else if scene.has(Sight::Forest) {
-        mix(setting.palette.near, rgb(0x1c4a30), 0.5)
-    } else {
-        mix(setting.ground(depth), setting.palette.near, 0.55)
-    };
-    let lit = setting.palette.time.lit(base);
+    let (scene, palette) = (setting.scene, &setting.palette);
+    let leaves = LEAVES.into_iter().find(|(sight, ..)| scene.has(*sight));
+    let bare = || mix(setting.ground(depth), palette.near, 0.55);
+    let base = leaves.map_or_else(bare, |(_, hex, share)| mix(palette.near, rgb(hex), share));
+    let lit = palette.time.lit(base);
     let own = scene.colour_of(Sight::Forest).map_or(lit, |own| mix(lit, own, 0.5));
-    mix(own, setting.palette.horizon, 0.62 * (1.0 - depth))
+    mix(own, palette.horizon, 0.62 * (1.0 - depth))
 }
 
 /// In spring and autumn, no two trees have the same colour.
@@ -277,8 +273,7 @@ pub(super) fn sea(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
         canvas.row_mut(y).fill(row);
     }
     let short = setting.short;
-    let streaks = (setting.width / short * 520.0) as u32;
-    for _ in 0..streaks {
+    for _ in 0..(setting.width / short * 520.0) as u32 {
         let down = draw.unit();
         let y = setting.shore + room * down * down;
         let length = short * (0.008 + 0.11 * down * down) * draw.between(0.4, 1.2);

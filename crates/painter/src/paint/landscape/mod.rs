@@ -32,18 +32,17 @@ pub(super) fn paint(canvas: &mut Canvas, scene: &Scene, key: &[u8; 32], floor: f
         () if scene.has(Sight::Pattern) => return abstracts::forms(canvas, &mut draw, scene),
         () => {}
     }
+    let setting = Setting::new(canvas, scene, &mut Draw::new(key), floor);
     if scene.is_portrait() {
         let small = |side: usize| (side as u32).div_ceil(BLUR).max(2);
         let mut ground = Canvas::new((small(canvas.width), small(canvas.height)));
-        let setting = Setting::new(&ground, scene, &mut draw, floor / BLUR as f32);
-        scenery(&mut ground, &mut draw, &setting);
+        let distant = Setting::new(&ground, scene, &mut draw, floor / BLUR as f32);
+        scenery(&mut ground, &mut draw, &distant);
         let ground = DynamicImage::from(ground.into_image()).fast_blur(1.2).into_rgba8();
         let ground = Canvas::of(&ground);
         let (width, height) = (canvas.width as f32, canvas.height as f32);
         canvas.change(|x, y, _| ground.at((x as f32 + 0.5) / width, (y as f32 + 0.5) / height));
-    }
-    let setting = Setting::new(canvas, scene, &mut Draw::new(key), floor);
-    if !scene.is_portrait() {
+    } else {
         scenery(canvas, &mut draw, &setting);
     }
     subjects::paint(canvas, &mut draw, &setting);
@@ -66,10 +65,7 @@ fn scenery(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
     match setting.terrain {
         Sight::Studio => return places::studio(canvas, setting),
         Sight::Room => return places::room(canvas, draw, setting),
-        Sight::Table => {
-            places::wall(canvas, draw, setting);
-            return places::table_top(canvas, draw, setting);
-        }
+        Sight::Table => places::wall(canvas, draw, setting),
         Sight::Space => sky::space(canvas, draw, setting),
         _ => sky::paint(canvas, draw, setting),
     }
@@ -81,7 +77,7 @@ fn scenery(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
     match setting.terrain {
         Sight::City => places::city(canvas, draw, setting),
         Sight::Sea => land::sea(canvas, draw, setting),
-        Sight::Space => {}
+        Sight::Space | Sight::Table => {}
         _ => land::near(canvas, draw, setting),
     }
     sky::fog(canvas, setting);
@@ -91,7 +87,7 @@ fn scenery(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
     if let Some(bank) = &setting.bank {
         land::bank(canvas, draw, setting, bank);
     }
-    if setting.has_table {
+    if setting.has_table() {
         places::table_top(canvas, draw, setting);
     }
 }

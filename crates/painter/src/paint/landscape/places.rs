@@ -1,13 +1,12 @@
 //! Places that people have made: a city, a studio, a table, and a room.
 
-use super::{
-    super::{
-        canvas::{Area, Canvas, Colour, WHITE, mix, rgb},
-        noise::{Draw, ridge},
-        silhouette::{Light, shape},
-        tables::Sight,
-    },
-    setting::{STREET, Setting},
+use super::setting::{STREET, Setting};
+use crate::paint::{
+    canvas::{Area, Canvas, Colour, WHITE, mix, rgb},
+    noise::{Draw, ridge},
+    shapes::Shape,
+    silhouette::{Light, Silhouette, shape},
+    tables::Sight,
 };
 
 const TOWERS: [&str; 3] = ["officeblock", "officetower", "officesteps"];
@@ -32,14 +31,16 @@ pub(super) fn city(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
         };
         let mut x = -short * draw.between(0.0, 0.1);
         while x < setting.width {
-            let tower = draw.pick(&TOWERS);
+            let Some(tower) = Shape::named(draw.pick(&TOWERS)) else { return };
             let shade = draw.between(0.85, 1.1);
             let tall = short * draw.between(0.35, 0.6);
             // The near towers leave the view open in the middle: the street hides their feet.
             let aside = (x / setting.width - 0.5).abs() * 2.0;
             let hidden = if depth == 1.0 { tall * 0.65 * (1.0 - aside).max(0.0) } else { 0.0 };
-            let at = (x, foot + hidden);
-            let wide = shape(canvas, tower, base.map(|part| part * shade), at, tall, light);
+            let colour = base.map(|part| part * shade);
+            let plain = Silhouette::new(tower, colour, (x, foot + hidden), tall);
+            Silhouette { light, ..plain }.paint(canvas);
+            let wide = tower.wide() * tall / 100.0;
             if setting.scene.has(Sight::Neon) && depth > 0.4 && draw.chance(0.75) {
                 let aside = wide * draw.between(-0.3, 0.3);
                 sign(canvas, draw, setting, (x + aside, foot));
@@ -51,12 +52,11 @@ pub(super) fn city(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
 
 /// A neon sign above the foot of a tower.
 fn sign(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting, (x, foot): (f32, f32)) {
-    let own = setting.scene.colour_of(Sight::Neon);
-    let colour = own.unwrap_or(rgb(draw.pick(&SIGNS)));
+    let colour = setting.scene.colour_of(Sight::Neon).unwrap_or(rgb(draw.pick(&SIGNS)));
     let tall = setting.short * draw.between(0.08, 0.16);
     let at = (x, foot - setting.short * draw.between(0.02, 0.2));
     canvas.glow((x, at.1 - tall / 2.0), tall, colour, 0.55);
-    shape(canvas, "neonsign", colour, at, tall, Light::PLAIN);
+    shape(canvas, "neonsign", colour, at, tall);
 }
 
 /// The colours of walls.
@@ -84,7 +84,7 @@ pub(super) fn studio(canvas: &mut Canvas, setting: &Setting) {
 pub(super) fn table_top(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
     let own = setting.scene.colour_of(Sight::Table).unwrap_or(rgb(WOOD));
     let edge = setting.table_edge();
-    planks(canvas, draw, setting, own, edge, 0.12);
+    planks(canvas, setting, draw.next(), own, edge, 0.12);
     let line = setting.palette.time.lit(mix(own, WHITE, 0.35));
     let height = (setting.short * 0.008).max(1.0) as i64;
     canvas.blend_rectangle(Area { y: edge as i64, height, ..canvas.area() }, line, 0.8);
@@ -99,25 +99,26 @@ pub(super) fn room(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
     let palette = &setting.palette;
     let sky = mix(palette.zenith, palette.horizon, 0.6);
     let at = (aside(0.2), floor * 0.16 + short * 0.36);
-    shape(canvas, "window", sky, at, short * 0.36, Light::PLAIN);
+    shape(canvas, "window", sky, at, short * 0.36);
     let colour = rgb(draw.pick(&WALLS)).map(|part| part * 0.8);
-    let light = Light { ambient: palette.time.ambient(), ..Light::PLAIN };
     let at = (aside(0.82), floor * 0.24 + short * 0.2);
-    shape(canvas, "wallpicture", colour, at, short * 0.2, light);
+    if let Some(frame) = Shape::named("wallpicture") {
+        let light = Light { ambient: palette.time.ambient(), ..Light::PLAIN };
+        Silhouette { light, ..Silhouette::new(frame, colour, at, short * 0.2) }.paint(canvas);
+    }
     let board = setting.palette.time.lit(rgb(0xf4efe6));
     let height = (short * 0.03) as i64;
     let own = setting.scene.colour_of(Sight::Room).unwrap_or(rgb(0xb0855c));
-    planks(canvas, draw, setting, own, floor, 0.05);
+    planks(canvas, setting, draw.next(), own, floor, 0.05);
     let y = floor as i64 - height;
     canvas.blend_rectangle(Area { y, height, ..canvas.area() }, board, 0.9);
     let rug = setting.palette.time.lit(rgb(draw.pick(&WALLS)));
     let (middle, tall) = (width / 2.0, (setting.floor - floor) * 1.42);
-    shape(canvas, "rug", rug, (middle, floor + tall * 0.68), tall, Light::PLAIN);
+    shape(canvas, "rug", rug, (middle, floor + tall * 0.68), tall);
 }
 
 pub(super) fn wall(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
-    let own = setting.scene.colour_of(Sight::Studio);
-    let colour = own.unwrap_or(rgb(draw.pick(&WALLS)));
+    let colour = setting.scene.colour_of(Sight::Studio).unwrap_or(rgb(draw.pick(&WALLS)));
     let colour = setting.scene.tint.map_or(colour, |tint| mix(colour, tint, 0.35));
     let colour = setting.palette.time.lit(colour);
     let light = (setting.light.0, setting.skyline * 0.4);
@@ -129,15 +130,8 @@ pub(super) fn wall(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
 }
 
 /// Boards of wood that run to the sides, from `top` down.
-fn planks(
-    canvas: &mut Canvas,
-    draw: &mut Draw,
-    setting: &Setting,
-    own: Colour,
-    top: f32,
-    gap: f32,
-) {
-    let (seed, short) = (draw.next(), setting.short);
+fn planks(canvas: &mut Canvas, setting: &Setting, seed: u64, own: Colour, top: f32, gap: f32) {
+    let short = setting.short;
     let colour = setting.palette.time.lit(own);
     let room = (canvas.height as f32 - top).max(1.0);
     for y in top.max(0.0) as usize..canvas.height {

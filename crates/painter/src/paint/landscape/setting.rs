@@ -1,6 +1,6 @@
 //! What all parts of a painting have in common: light, colours and proportions.
 
-use super::super::{
+use crate::paint::{
     canvas::{Canvas, Colour, mix, rgb},
     noise::{Draw, ridge},
     palette::{PALETTES, Palette, Time},
@@ -26,13 +26,10 @@ pub(super) struct Setting<'a> {
     /// Where the land ends: at the water, or at the lower edge.
     pub(super) shore: f32,
     pub(super) has_lake: bool,
-    pub(super) has_table: bool,
     /// The upper edge of the foreground in each column, if there is a foreground.
     pub(super) bank: Option<Vec<f32>>,
     /// The position of the sun or the moon.
     pub(super) light: (f32, f32),
-    /// The colours of far and near ground.
-    pub(super) earth: (Colour, Colour),
 }
 
 impl<'a> Setting<'a> {
@@ -41,31 +38,19 @@ impl<'a> Setting<'a> {
         let palette = palette_of(scene, draw);
         let (terrain, has_lake) = terrain(scene, draw);
         let skyline = floor * skyline(scene, terrain, draw);
-        let low = if palette.is_dusky() && palette.time != Time::Night { 0.6 } else { 0.3 };
-        let mut setting = Self {
-            shore: match terrain {
-                Sight::Sea => skyline,
-                _ if has_lake => skyline + (floor - skyline) * draw.between(0.42, 0.52),
-                _ => canvas.height as f32,
-            },
-            light: (width * draw.between(0.16, 0.84), skyline * draw.between(low, low + 0.25)),
-            earth: earth_of(scene, &palette),
-            has_table: scene.has(Sight::Table) && terrain != Sight::Room,
-            bank: None,
-            scene,
-            palette,
-            terrain,
-            width,
-            short,
-            floor,
-            skyline,
-            has_lake,
+        let shore = match terrain {
+            Sight::Sea => skyline,
+            _ if has_lake => skyline + (floor - skyline) * draw.between(0.42, 0.52),
+            _ => canvas.height as f32,
         };
+        let low = if palette.is_dusky() && palette.time != Time::Night { 0.6 } else { 0.3 };
+        let light = (width * draw.between(0.16, 0.84), skyline * draw.between(low, low + 0.25));
         let (seed, stands) = (draw.next(), stands(scene, &GROUND));
         let has_bank = match terrain {
+            _ if scene.has(Sight::Table) => false,
             Sight::City => true,
             Sight::Sea => stands || scene.has(Sight::Beach),
-            Sight::Studio | Sight::Table | Sight::Room => false,
+            Sight::Studio | Sight::Room => false,
             _ => stands,
         };
         let bank_at = |x: usize| match terrain {
@@ -73,10 +58,8 @@ impl<'a> Setting<'a> {
             Sight::City => floor * STREET,
             _ => floor * 0.83 + (0.5 - ridge(seed, x as f32 / short * 1.3, 3)) * short * 0.09,
         };
-        if has_bank && !setting.has_table {
-            setting.bank = Some((0..canvas.width).map(bank_at).collect());
-        }
-        setting
+        let bank = has_bank.then(|| (0..canvas.width).map(bank_at).collect());
+        Self { scene, palette, terrain, width, short, floor, skyline, shore, has_lake, bank, light }
     }
 
     /// How much larger things are than in a landscape.
@@ -101,9 +84,32 @@ impl<'a> Setting<'a> {
         self.palette.time == Time::Night
     }
 
+    /// Whether there is a table in front, on which things stand.
+    pub(super) fn has_table(&self) -> bool {
+        self.scene.has(Sight::Table) && self.terrain != Sight::Room
+    }
+
     /// The colour of the ground, from the farthest (depth 0) to the nearest (depth 1).
     pub(super) fn ground(&self, depth: f32) -> Colour {
-        mix(self.earth.0, self.earth.1, depth)
+        let (scene, palette) = (self.scene, &self.palette);
+        let own = EARTHS.into_iter().find(|(sight, ..)| scene.has(*sight));
+        let (mut far, mut near) = (palette.far, palette.near);
+        if let Some((sight, own_far, own_near)) = own {
+            let lit = |colour: Colour, share: f32| {
+                let dark = if self.is_night() { 0.62 } else { 1.0 };
+                mix(palette.time.lit(colour).map(|part| part * dark), palette.horizon, share)
+            };
+            far = mix(lit(rgb(own_far), 0.25), palette.far, 0.3);
+            near = lit(scene.colour_of(sight).unwrap_or(rgb(own_near)), 0.03);
+        } else if scene.has(Sight::Summer) || scene.has(Sight::Hills) {
+            near = mix(palette.near, rgb(0x4f9a3e), 0.55);
+        }
+        for sight in [Sight::Hills, Sight::Mountains, Sight::Forest] {
+            if let Some(colour) = scene.colour_of(sight) {
+                (far, near) = (mix(far, colour, 0.6), mix(near, colour, 0.35));
+            }
+        }
+        mix(far, near, depth)
     }
 }
 
@@ -213,25 +219,3 @@ const EARTHS: [(Sight, u32, u32); 10] = [
     (Sight::Spring, 0xb2cfa8, 0x6aa854),
     (Sight::Field, 0xa2c48c, 0x5a9a44),
 ];
-
-/// The colours of far and near ground.
-fn earth_of(scene: &Scene, palette: &Palette) -> (Colour, Colour) {
-    let own = EARTHS.into_iter().find(|(sight, ..)| scene.has(*sight));
-    let (mut far, mut near) = (palette.far, palette.near);
-    if let Some((sight, own_far, own_near)) = own {
-        let lit = |colour: Colour, share: f32| {
-            let dark = if palette.time == Time::Night { 0.62 } else { 1.0 };
-            mix(palette.time.lit(colour).map(|part| part * dark), palette.horizon, share)
-        };
-        far = mix(lit(rgb(own_far), 0.25), palette.far, 0.3);
-        near = lit(scene.colour_of(sight).unwrap_or(rgb(own_near)), 0.03);
-    } else if scene.has(Sight::Summer) || scene.has(Sight::Hills) {
-        near = mix(palette.near, rgb(0x4f9a3e), 0.55);
-    }
-    for sight in [Sight::Hills, Sight::Mountains, Sight::Forest] {
-        if let Some(colour) = scene.colour_of(sight) {
-            (far, near) = (mix(far, colour, 0.6), mix(near, colour, 0.35));
-        }
-    }
-    (far, near)
-}

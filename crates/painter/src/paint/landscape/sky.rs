@@ -1,13 +1,11 @@
 //! The sky by day and at night, space, and weather in front of the scenery.
 
-use super::{
-    super::{
-        canvas::{Canvas, Colour, WHITE, mix, rgb},
-        noise::Draw,
-        silhouette::{Light, shape},
-        tables::Sight,
-    },
-    setting::Setting,
+use super::setting::Setting;
+use crate::paint::{
+    canvas::{Canvas, Colour, WHITE, mix, rgb},
+    noise::{Draw, cloud},
+    silhouette::shape,
+    tables::Sight,
 };
 
 pub(super) fn paint(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
@@ -27,7 +25,7 @@ pub(super) fn paint(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
     clouds(canvas, draw, setting);
     if scene.has(Sight::Rainbow) {
         let at = (setting.width - setting.light.0, setting.skyline * 1.1);
-        shape(canvas, "rainbow", WHITE, at, setting.short * 0.62, Light::PLAIN);
+        shape(canvas, "rainbow", WHITE, at, setting.short * 0.62);
     }
     if scene.has(Sight::Fireworks) {
         fireworks(canvas, draw, setting);
@@ -73,7 +71,7 @@ fn clouds(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
     }
     // Valleys reach below the skyline.
     let lower = ((setting.skyline * 1.2) as usize).min(canvas.height);
-    canvas.haze(seed, lower, (colour, strength), 2.6, |thick| (thick - cover) * 4.5);
+    canvas.haze(lower, (colour, strength), |(x, y)| (cloud(seed, x, y * 2.6, 4) - cover) * 4.5);
 }
 
 fn birds(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
@@ -84,10 +82,8 @@ fn birds(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
     let flock = (draw.unit() * setting.width, setting.skyline * draw.between(0.2, 0.5));
     let colour = mix(setting.palette.near, rgb(0x202030), 0.5);
     for _ in 0..3 + draw.next() % 5 {
-        let (x, y) = (
-            flock.0 + draw.between(-0.12, 0.12) * short,
-            flock.1 + draw.between(-0.06, 0.06) * short,
-        );
+        let x = flock.0 + draw.between(-0.12, 0.12) * short;
+        let y = flock.1 + draw.between(-0.06, 0.06) * short;
         let wing = short * draw.between(0.008, 0.014);
         let steps = (wing * 2.0) as i64;
         for step in -steps..=steps {
@@ -121,7 +117,8 @@ fn veils(canvas: &mut Canvas, draw: &mut Draw, lower: f32, colours: &[Colour], s
     let rows = (lower as usize).min(canvas.height);
     for colour in colours {
         let (seed, cover) = (draw.next(), draw.between(0.46, 0.58));
-        canvas.haze(seed, rows, (*colour, 0.6), stretch, |thick| (thick - cover) * 3.0);
+        let thick = |(x, y)| (cloud(seed, x, y * stretch, 4) - cover) * 3.0;
+        canvas.haze(rows, (*colour, 0.6), thick);
     }
 }
 
@@ -143,21 +140,21 @@ fn stars(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting, lower: f32, de
 }
 
 fn fireworks(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
-    let short = setting.short;
+    const SPARKS: [u32; 5] = [0xff5a5a, 0xffd24a, 0x6ad0ff, 0xd07aff, 0x7aff9a];
+    let own = setting.scene.colour_of(Sight::Fireworks);
     for _ in 0..5 {
-        let colours = [0xff5a5a, 0xffd24a, 0x6ad0ff, 0xd07aff, 0x7aff9a];
-        let colour = setting.scene.colour_of(Sight::Fireworks);
-        let colour = colour.unwrap_or(rgb(draw.pick(&colours)));
+        let colour = own.unwrap_or(rgb(draw.pick(&SPARKS)));
         let at =
             (setting.width * draw.between(0.1, 0.9), setting.skyline * draw.between(0.15, 0.6));
-        let reach = short * draw.between(0.08, 0.17);
+        let reach = setting.short * draw.between(0.08, 0.17);
         canvas.glow(at, reach * 1.7, colour, 0.35);
-        shape(canvas, "firework", colour, (at.0, at.1 + reach), reach * 2.0, Light::PLAIN);
+        shape(canvas, "firework", colour, (at.0, at.1 + reach), reach * 2.0);
     }
 }
 
 /// Space: stars, a nebula and a planet with a ring.
 pub(super) fn space(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
+    const PLANETS: [u32; 4] = [0xd98a5a, 0x5a9ad9, 0xc9a86a, 0x8a6ad0];
     let height = canvas.height as f32;
     let lower = mix(setting.palette.zenith, rgb(0x120a2a), 0.5);
     canvas.change(|_, y, _| mix(rgb(0x04040e), lower, y as f32 / height));
@@ -165,16 +162,11 @@ pub(super) fn space(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
     let colours = [0x7a3fd0, 0x1f7fc0, 0xe0508a].map(|hex| own.unwrap_or(rgb(hex)));
     veils(canvas, draw, height, &colours, 1.0);
     stars(canvas, draw, setting, height, 1.6);
-    planet(canvas, draw, setting);
-}
-
-fn planet(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
-    const COLOURS: [u32; 4] = [0xd98a5a, 0x5a9ad9, 0xc9a86a, 0x8a6ad0];
     let tall = setting.short * draw.between(0.28, 0.4);
     let (x, y) = (setting.width * draw.between(0.2, 0.8), setting.floor * draw.between(0.26, 0.36));
-    let colour = rgb(draw.pick(&COLOURS));
+    let colour = rgb(draw.pick(&PLANETS));
     canvas.glow((x, y), tall * 0.85, colour, 0.4);
-    shape(canvas, "planet", colour, (x, y + tall / 2.0), tall, Light::PLAIN);
+    shape(canvas, "planet", colour, (x, y + tall / 2.0), tall);
 }
 
 /// Fog between the scenery and the foreground.
@@ -194,7 +186,9 @@ pub(super) fn fog(canvas: &mut Canvas, setting: &Setting) {
 pub(super) fn weather(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
     let scene = setting.scene;
     if scene.has(Sight::Storm) {
-        lightning(canvas, draw, setting);
+        let (x, tall) = (setting.width * draw.between(0.2, 0.8), setting.skyline);
+        canvas.glow((x, tall * 0.4), setting.short * 0.6, rgb(0xaab8ff), 0.5);
+        shape(canvas, "lightning", WHITE, (x, tall), tall);
     }
     if scene.has(Sight::Rain) || scene.has(Sight::Storm) {
         rain(canvas, draw, setting);
@@ -231,10 +225,4 @@ fn snow(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting, density: f32) {
         let radius = short * (0.0012 + 0.0042 * near * near * near);
         canvas.disc(at, radius.max(0.6), WHITE, 0.5 + 0.45 * (1.0 - near));
     }
-}
-
-fn lightning(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
-    let (x, tall) = (setting.width * draw.between(0.2, 0.8), setting.skyline);
-    canvas.glow((x, tall * 0.4), setting.short * 0.6, rgb(0xaab8ff), 0.5);
-    shape(canvas, "lightning", WHITE, (x, tall), tall, Light::PLAIN);
 }

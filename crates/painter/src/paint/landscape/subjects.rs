@@ -1,15 +1,13 @@
 //! What the prompt shows: where it stands, floats or flies, and what it wears or rides on.
 
-use super::{
-    super::{
-        canvas::{Canvas, WHITE, mix, rgb},
-        noise::Draw,
-        scene::{Place, Scene, Subject},
-        shapes::Zone,
-        silhouette::{Light, Silhouette},
-        tables::Sight,
-    },
-    setting::Setting,
+use super::setting::Setting;
+use crate::paint::{
+    canvas::{Canvas, WHITE, mix, rgb},
+    noise::Draw,
+    scene::{Place, Scene, Subject},
+    shapes::Zone,
+    silhouette::{Light, Silhouette},
+    tables::Sight,
 };
 
 /// The sizes of one, two, and more of a kind, relative to the shape's own.
@@ -69,13 +67,8 @@ fn across(draw: &mut Draw, setting: &Setting, index: usize) -> f32 {
 /// The horizontal positions and the heights of several things, side by side.
 fn spots(draw: &mut Draw, setting: &Setting, all: &[usize]) -> Vec<Spot> {
     let size = SIZES.get(all.len().saturating_sub(1)).or(SIZES.last()).copied().unwrap_or(1.0);
-    let mut spots: Vec<_> = all
-        .iter()
-        .map(|index| {
-            let tall = height(setting, *index, size);
-            (*index, 0.0, tall * draw.between(0.9, 1.05))
-        })
-        .collect();
+    let mut tall = |index: usize| height(setting, index, size) * draw.between(0.9, 1.05);
+    let mut spots: Vec<Spot> = all.iter().map(|index| (*index, 0.0, tall(*index))).collect();
     let wide = |index: usize, tall: f32| setting.scene.subjects[index].shape.wide() * tall / 100.0;
     let gap = setting.width * 0.03;
     let gaps = gap * all.len().saturating_sub(1) as f32;
@@ -201,7 +194,9 @@ fn foot(canvas: &Canvas, draw: &mut Draw, setting: &Setting, (index, x, tall): S
         Zone::Land | Zone::Back if setting.terrain == Sight::Studio => {
             stands(setting.skyline + short * 0.06)
         }
-        Zone::Land | Zone::Back if setting.has_table => stands(setting.table_edge() + short * 0.07),
+        Zone::Land | Zone::Back if setting.has_table() => {
+            stands(setting.table_edge() + short * 0.07)
+        }
         Zone::Back if setting.terrain == Sight::Room => {
             (setting.skyline + short * 0.04).max(whole + short * 0.02)
         }
