@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::{Semaphore, watch};
 
 use crate::{
-    billing::accounts::{Accounts, Actor, Editor, OrganizationView, ProjectRef},
+    billing::accounts::{Accounts, Actor, OrganizationView, ProjectRef},
     config::Config,
     contract::{Contract, Region},
     error::StartError,
@@ -198,11 +198,6 @@ impl AppState {
         let now = self.clock.unix_now();
         records.tasks.settle(now);
         records.accounts.organizations(actor, now, |project| records.tasks.active(project))
-    }
-
-    /// An actor that changes the accounts.
-    pub(crate) fn editor<'a>(&self, records: &'a mut Records, actor: Actor) -> Editor<'a> {
-        Editor { accounts: &mut records.accounts, actor, unix: self.clock.unix_now() }
     }
 
     pub(crate) fn counts(&self) -> Counts {

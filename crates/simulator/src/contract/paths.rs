@@ -8,10 +8,7 @@ const NEUTRAL: &str = "gen";
 /// Replaces this service's `prefix` of model names by `gen`, as in the contract. Returns `None` for
 /// a model name with the wrong prefix.
 pub(crate) fn neutral_path(path: &str, prefix: &str) -> Option<String> {
-    if prefix == NEUTRAL {
-        return Some(path.to_owned());
-    }
-    let Some(model) = path.strip_prefix("/v1/") else {
+    let Some(model) = path.strip_prefix("/v1/").filter(|_| prefix != NEUTRAL) else {
         return Some(path.to_owned());
     };
     if let Some(rest) = model.strip_prefix(prefix).filter(|rest| rest.starts_with('-')) {

@@ -11,6 +11,7 @@ use super::{
     check::{list, resolve},
     schema::Schema,
 };
+use crate::values::names::digits;
 
 /// What a strict request needs, although the schema does not require it.
 #[derive(Deserialize)]
@@ -66,7 +67,7 @@ impl Submission {
             .ok_or("the operation has no application/json request body")?;
         Ok(Self {
             schema: Schema::new(document, body)?,
-            fields: Fields::of(document, body),
+            fields: Fields::of(document, body, MAX_DEPTH),
             is_complete: resolve(document, body)["additionalProperties"] != true,
             rules: serde_path_to_error::deserialize(operation)
                 .map_err(|error| error.to_string())?,
@@ -117,9 +118,9 @@ pub(crate) struct ImageRule {
 
 impl Fields {
     /// The fields of an object schema, including those of its `allOf`.
-    pub(super) fn of(document: &Value, schema: &Value) -> Self {
+    fn of(document: &Value, schema: &Value, depth: u32) -> Self {
         let mut fields = Self::default();
-        fields.gather(document, schema, MAX_DEPTH);
+        fields.gather(document, schema, depth);
         fields
     }
 
@@ -154,11 +155,7 @@ impl Field {
     fn of(document: &Value, property: &Value, depth: u32) -> Self {
         let target = target(document, property);
         let is = |kind: &str| depth > 0 && target["type"] == kind;
-        let fields = is("object").then(|| {
-            let mut fields = Fields::default();
-            fields.gather(document, target, depth - 1);
-            fields
-        });
+        let fields = is("object").then(|| Fields::of(document, target, depth - 1));
         let items = is("array").then(|| Box::new(Self::of(document, &target["items"], depth - 1)));
         let ratio =
             |end: &str| property["x-aspect-ratio"].get(end)?.as_str().and_then(AspectRatio::parse);
@@ -196,10 +193,7 @@ pub(crate) struct AspectRatio {
 impl AspectRatio {
     /// Parses two positive integers separated by a colon.
     pub(crate) fn parse(text: &str) -> Option<Self> {
-        let side = |text: &str| {
-            let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-            digits.then(|| text.parse().ok()).flatten().filter(|side: &u32| *side > 0)
-        };
+        let side = |text| digits(text)?.parse().ok().filter(|side: &u32| *side > 0);
         let (width, height) = text.split_once(':')?;
         Some(Self { width: side(width)?, height: side(height)? })
     }

@@ -121,7 +121,7 @@ impl<'t> Entry<'t> {
     }
 
     fn csv(&self) -> String {
-        let cost = self.cost.hundredths() as f64 / 100.0;
+        let cost = f64::from(self.cost);
         let prompt = self.prompt.replace('"', "\"\"");
         format!("{},{},{},{cost},\"{prompt}\"\r\n", self.time, self.task_id, self.model)
     }

@@ -9,6 +9,7 @@ mod guard;
 mod logs;
 mod metrics;
 mod openapi;
+mod projects;
 mod response;
 mod state;
 mod tasks;
@@ -96,6 +97,7 @@ fn routes() -> Routes {
         ),
     ];
     routes.extend(accounts::routes());
+    routes.extend(projects::routes());
     routes.extend(faults::routes());
     routes.extend(tasks::routes());
     routes

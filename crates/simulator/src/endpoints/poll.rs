@@ -91,15 +91,10 @@ fn respond(
         }
     };
     *polls += 1;
-    (response::json(status_code(endpoint, &body), &body), applied)
-}
-
-fn status_code(endpoint: &Endpoint, body: &Value) -> StatusCode {
-    if body["status"] == Outcome::NotFound.status() {
-        StatusCode::from_u16(endpoint.state.config.not_found_status).unwrap_or_default()
-    } else {
-        StatusCode::OK
-    }
+    let is_missing = body.get("status").is_some_and(|text| text == Outcome::NotFound.status());
+    let status = if is_missing { state.config.not_found_status } else { 200 };
+    let status = StatusCode::from_u16(status).unwrap_or_default();
+    (response::json(status, &body), applied)
 }
 
 /// Returns the result that a poll of the task gets now, with a delivery URL at `base`.

@@ -9,7 +9,7 @@ use serde::{
     de::{IntoDeserializer, value},
 };
 
-use crate::{http::Cut, webhooks::WebhookFaults};
+use crate::{http::Cut, webhooks::WebhookFault};
 
 /// Where a fault applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -119,18 +119,10 @@ const EFFECTS: [(&str, Reader); 27] = [
     }),
     ("wrong-size", |value| fixed(value, Effect::File(FalseFile::OtherSize))),
     ("early-expiry", |value| fixed(value, Effect::File(FalseFile::Expired))),
-    ("webhook-duplicate", |value| {
-        fixed(value, Effect::Webhook(WebhookFaults { duplicate: true, ..Default::default() }))
-    }),
-    ("webhook-late", |value| {
-        Ok(Effect::Webhook(WebhookFaults { late: seconds(value, 60)?, ..Default::default() }))
-    }),
-    ("webhook-out-of-order", |value| {
-        fixed(value, Effect::Webhook(WebhookFaults { out_of_order: true, ..Default::default() }))
-    }),
-    ("webhook-forged", |value| {
-        fixed(value, Effect::Webhook(WebhookFaults { forged: true, ..Default::default() }))
-    }),
+    ("webhook-duplicate", |value| fixed(value, Effect::Webhook(WebhookFault::Duplicate))),
+    ("webhook-late", |value| Ok(Effect::Webhook(WebhookFault::Late(seconds(value, 60)?)))),
+    ("webhook-out-of-order", |value| fixed(value, Effect::Webhook(WebhookFault::OutOfOrder))),
+    ("webhook-forged", |value| fixed(value, Effect::Webhook(WebhookFault::Forged))),
 ];
 
 /// The effect of a fault that takes no value.
@@ -219,8 +211,8 @@ pub(super) enum Effect {
     File(FalseFile),
     /// Ends the connection in the middle of the delivery.
     CutShort(Cut),
-    /// Applies these faults to the webhook.
-    Webhook(WebhookFaults),
+    /// Applies this fault to the webhook.
+    Webhook(WebhookFault),
 }
 
 /// A response that replaces the service's own response.

@@ -7,7 +7,7 @@ use std::{
 };
 
 use axum::{
-    Extension,
+    Extension, Json,
     body::{Body, Bytes},
     http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
@@ -15,15 +15,11 @@ use axum::{
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::runtime::workers::Panicked;
+use crate::{runtime::workers::Panicked, values::names::digits};
 
 /// Creates a JSON response.
 pub(crate) fn json(status: StatusCode, value: &impl Serialize) -> Response {
-    let (status, bytes) = match serde_json::to_vec(value) {
-        Ok(bytes) => (status, bytes),
-        Err(_) => (StatusCode::INTERNAL_SERVER_ERROR, b"{}".to_vec()),
-    };
-    (status, [(header::CONTENT_TYPE, "application/json")], bytes).into_response()
+    (status, Json(value)).into_response()
 }
 
 /// The media type of a body, without parameters such as the charset.
@@ -47,15 +43,8 @@ pub(crate) fn set_date(response: &mut Response, unix: Duration) {
 #[derive(Clone)]
 pub(crate) struct Detail(pub(crate) Value);
 
-/// Creates an error response, `{"detail": ...}`, whose detail is a text or a list.
-pub(crate) fn detail(status: StatusCode, detail: impl Serialize) -> Response {
-    let detail = json!(detail);
-    let response = json(status, &json!({ "detail": detail }));
-    (Extension(Detail(detail)), response).into_response()
-}
-
 /// Why a request is rejected: the status code and the detail of the response, and sometimes a
-/// header.
+/// header. The body of the response is `{"detail": ...}`.
 #[derive(Debug)]
 pub(crate) struct Problem {
     pub(crate) status: StatusCode,
@@ -129,7 +118,8 @@ impl From<Panicked> for Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let mut response = detail(self.status, self.detail);
+        let body = json(self.status, &json!({ "detail": self.detail }));
+        let mut response = (Extension(Detail(*self.detail)), body).into_response();
         response.headers_mut().extend(self.header);
         response
     }
@@ -185,11 +175,8 @@ impl Part {
     }
 
     fn between((first, last): (&str, &str), length: usize) -> Self {
-        let number = |text: &str| {
-            let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-            // A number that is too large to parse is beyond the end of any file.
-            digits.then(|| text.parse().unwrap_or(usize::MAX))
-        };
+        // A number that is too large to parse is beyond the end of any file.
+        let number = |text| digits(text).map(|digits| digits.parse().unwrap_or(usize::MAX));
         let range = match (number(first), number(last)) {
             (Some(first), None) if last.is_empty() => first..length,
             (Some(first), Some(last)) if first <= last => first..last.saturating_add(1).min(length),

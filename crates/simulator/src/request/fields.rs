@@ -58,12 +58,7 @@ pub(super) fn refused(
 fn reference_number(name: &str) -> Option<usize> {
     match name.strip_prefix(REFERENCE)? {
         "" => Some(1),
-        number => {
-            let digits = number.strip_prefix('_')?;
-            // `parse` alone would also accept a plus sign.
-            let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
-            is_number.then(|| digits.parse().ok()).flatten()
-        }
+        number => names::digits(number.strip_prefix('_')?)?.parse().ok(),
     }
 }
 

@@ -128,7 +128,7 @@ impl Accounts {
     }
 
     /// Adds a key and returns its id. Returns `None` if the key already exists.
-    pub(super) fn add_key(&mut self, key: ProjectKey, project: ProjectRef) -> Option<String> {
+    pub(crate) fn add_key(&mut self, key: ProjectKey, project: ProjectRef) -> Option<String> {
         let ProjectKey { name, key: secret } = key;
         let digest = digest(secret.expose());
         if self.keys.contains_key(&digest) {
@@ -176,7 +176,7 @@ impl OrganizationRecord {
 
 /// Derives an id from a name: in lower case, with a dash in place of each run of characters that
 /// are neither letters nor digits.
-pub(super) fn id_of(name: &str) -> Option<Arc<str>> {
+pub(crate) fn id_of(name: &str) -> Option<Arc<str>> {
     let words = name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     let id = words.map(str::to_lowercase).collect::<Vec<_>>().join("-");
     (!id.is_empty()).then(|| id.into())
@@ -190,7 +190,7 @@ pub(super) fn digest(key: &str) -> String {
 /// What the accounts store of a key, without the key itself.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Key {
+pub(crate) struct Key {
     pub(super) number: u64,
     pub(super) name: String,
     pub(super) masked: String,
