@@ -235,7 +235,7 @@ fn check_task(state: &AppState, document: &Document, task: &Task) -> Checked {
     if !is_operation {
         return Err("the contract has no such operation".to_owned());
     }
-    if !document.records.accounts.has_project(&task.project) {
+    if document.records.accounts.project(&task.project).is_none() {
         return Err("the organization has no project of this id".to_owned());
     }
     task.check(TAKEN_AT)?;

@@ -135,7 +135,7 @@ impl Contract {
             .map(|operation| operation.template.path.clone())
             .ok_or_else(|| StartError::contract("paths", "no operation polls a task"))?;
         let submissions = operations.iter().filter_map(|operation| operation.submission.as_ref());
-        let fields = submissions.map(|submission| submission.fields.iter());
+        let fields = submissions.map(|submission| &submission.fields.0);
         let secret = fields.flatten().filter(|(_, field)| field.secret);
         let secret_fields = secret.map(|(name, _)| name.to_owned()).collect();
         Ok(Self { operations, polling_path, secret_fields })
@@ -146,7 +146,7 @@ impl Contract {
     pub(crate) fn find(&self, method: &Method, path: &str) -> Result<&Operation, Vec<&str>> {
         let matching: Vec<_> =
             self.operations.iter().filter(|operation| operation.template.matches(path)).collect();
-        let is_literal = |operation: &&Operation| !operation.template.has_parameter();
+        let is_literal = |operation: &&Operation| operation.template.parameter.is_none();
         let any_literal = matching.iter().any(is_literal);
         let best = matching.into_iter().filter(|one| is_literal(one) == any_literal);
         let found = best.clone().find(|operation| operation.method == *method);

@@ -30,10 +30,10 @@ pub(crate) fn prefixed_path(path: &str, prefix: &str) -> String {
 /// A path of the document, with at most one parameter.
 pub(super) struct Template {
     pub(super) path: String,
-    parameter: Option<Parameter>,
+    pub(super) parameter: Option<Parameter>,
 }
 
-struct Parameter {
+pub(super) struct Parameter {
     before: String,
     after: String,
     schema: Schema,
@@ -55,10 +55,6 @@ impl Template {
             parameter = Some(Parameter { before, after, schema: schema(name)? });
         }
         Ok(Self { path: path.to_owned(), parameter })
-    }
-
-    pub(super) fn has_parameter(&self) -> bool {
-        self.parameter.is_some()
     }
 
     /// Whether a path that starts with `beginning` can match.

@@ -90,7 +90,7 @@ const MAX_DEPTH: u32 = 16;
 
 /// The fields of a request body, by name.
 #[derive(Default)]
-pub(crate) struct Fields(BTreeMap<String, Field>);
+pub(crate) struct Fields(pub(crate) BTreeMap<String, Field>);
 
 #[derive(Default)]
 pub(crate) struct Field {
@@ -119,25 +119,12 @@ pub(crate) struct ImageRule {
 impl Fields {
     /// The fields of an object schema, including those of its `allOf`.
     fn of(document: &Value, schema: &Value, depth: u32) -> Self {
-        let mut fields = Self::default();
-        fields.gather(document, schema, depth);
-        fields
-    }
-
-    fn gather(&mut self, document: &Value, schema: &Value, depth: u32) {
         let schema = resolve(document, schema);
-        for (name, property) in schema["properties"].as_object().into_iter().flatten() {
-            self.0.insert(name.clone(), Field::of(document, property, depth));
-        }
-        if depth > 0 {
-            for part in list(schema, "allOf") {
-                self.gather(document, part, depth - 1);
-            }
-        }
-    }
-
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &Field)> {
-        self.0.iter().map(|(name, field)| (name.as_str(), field))
+        let own = schema["properties"].as_object().into_iter().flatten();
+        let own = own.map(|(name, field)| (name.clone(), Field::of(document, field, depth)));
+        let parts = list(schema, "allOf").filter(|_| depth > 0);
+        let others = parts.flat_map(|part| Self::of(document, part, depth - 1).0);
+        Self(own.chain(others).collect())
     }
 
     pub(crate) fn get(&self, name: &str) -> Option<&Field> {

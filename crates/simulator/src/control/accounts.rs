@@ -90,20 +90,15 @@ async fn create(
         (Actor::Operator, Some(owner)) => owner,
         (Actor::Operator, None) => return Err(Problem::invalid("an organization needs an owner")),
     };
-    let is_new = {
-        let mut records = caller.state.records();
-        let accounts = &mut records.accounts;
-        let is_new = !accounts.organizations.contains_key(&id);
-        let action = format!("create the organization `{name}`");
-        let unix = caller.state.clock.unix_now();
-        accounts.record(unix, caller.actor.name(), Some(&*id), action, is_new);
+    let action = format!("create the organization `{name}`");
+    caller.attempt(&[(&id, action)], |accounts, _| {
+        if accounts.organizations.contains_key(&id) {
+            return Err(Problem::conflict(format!("the organization `{id}` already exists")));
+        }
         let organization = OrganizationRecord { name, owner, ..Default::default() };
-        accounts.organizations.entry(Arc::clone(&id)).or_insert(organization);
-        is_new
-    };
-    if !is_new {
-        return Err(Problem::conflict(format!("the organization `{id}` already exists")));
-    }
+        accounts.organizations.insert(Arc::clone(&id), organization);
+        Ok(())
+    })?;
     caller.organization(&id)
 }
 

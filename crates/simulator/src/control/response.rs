@@ -113,13 +113,13 @@ impl Caller {
     ) -> ControlResult<T> {
         let mut records = self.state.records();
         let (accounts, unix) = (&mut records.accounts, self.state.clock.unix_now());
-        for (organization, _) in actions {
-            accounts.organization_mut(organization)?;
-        }
         let outcome = change(accounts, unix);
-        for (organization, action) in actions {
-            let action = action.clone();
-            accounts.record(unix, self.actor.name(), Some(organization), action, outcome.is_ok());
+        // Nothing is recorded if an organization does not exist.
+        if actions.iter().all(|(id, _)| accounts.organizations.contains_key(*id)) {
+            for (id, action) in actions {
+                let (name, action) = (self.actor.name(), action.clone());
+                accounts.record(unix, name, Some(id), action, outcome.is_ok());
+            }
         }
         outcome
     }
@@ -137,6 +137,7 @@ impl Caller {
         let name = self.actor.name();
         let refusal = format!("{name} is not allowed to {action} in `{organization}`");
         self.attempt(&[(organization, action)], |accounts, unix| {
+            accounts.organization_mut(organization)?;
             if accounts.may(&self.actor, place, permission) {
                 change(accounts, unix)
             } else {

@@ -90,8 +90,7 @@ impl From<RestoreError> for Problem {
 
 pub(super) async fn snapshot(State(state): Shared) -> ControlResult {
     let snapshot = Snapshot::of(&state);
-    let json = state.readers.run(JobSize::Large, move || snapshot.to_json()).await;
-    let json = json.map_err(|_| Problem::internal())?;
+    let json = state.readers.run(JobSize::Large, move || snapshot.to_json()).await?;
     Ok(([(header::CONTENT_TYPE, "application/json")], json).into_response())
 }
 

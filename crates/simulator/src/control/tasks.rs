@@ -289,13 +289,12 @@ async fn picture(
     Path(id): Path<String>,
     headers: HeaderMap,
 ) -> ControlResult {
-    match delivery::picture(&state, &id).await {
-        Ok((kind, bytes)) => {
-            Ok(Part::requested(&headers, bytes.len()).response(kind, bytes, Body::from))
-        }
-        Err(problem) if problem.status == StatusCode::NOT_FOUND => Err(Problem::unknown("picture")),
-        Err(problem) => Err(problem),
-    }
+    let picture = delivery::picture(&state, &id).await;
+    let (kind, bytes) = picture.map_err(|problem| match problem.status {
+        StatusCode::NOT_FOUND => Problem::unknown("picture"),
+        _ => problem,
+    })?;
+    Ok(Part::requested(&headers, bytes.len()).response(kind, bytes, Body::from))
 }
 
 /// The body of a change that has no parameters.

@@ -13,7 +13,7 @@ use super::{Endpoint, invalid, parameter};
 use crate::{
     billing::accounts::ProjectRef,
     contract::Violation,
-    faults::{AppliedFaults, FalseStatus, FaultPlace, RequestedFaults},
+    faults::{AppliedFaults, FalseStatus, FaultPlace, FaultSource, RequestedFaults},
     http::response::{self, Handled, Problem},
     journal::RequestRecord,
     state::{AppState, Records},
@@ -38,7 +38,8 @@ pub(super) async fn poll(
     };
     record.set_task(&id);
     let mut requested =
-        RequestedFaults::in_header(&head.headers, FaultPlace::Poll).map_err(Problem::malformed)?;
+        RequestedFaults::in_header(&head.headers, FaultSource::Request(FaultPlace::Poll))
+            .map_err(Problem::malformed)?;
     let (response, applied) = respond(endpoint, head, (project, &id), &mut requested);
     record.faults = applied.names();
     Ok(applied.delay(&endpoint.state.clock, response).await)

@@ -31,7 +31,7 @@ use super::{Endpoint, invalid};
 use crate::{
     billing::{accounts::ProjectRef, credits::Megapixels},
     contract::{Step, Submission, Validated, Violation},
-    faults::{FaultPlace, RequestedFaults},
+    faults::{FaultSource, RequestedFaults},
     http::{
         body::{self, ReadBody},
         response::{Handled, Problem, media_type},
@@ -73,7 +73,7 @@ pub(super) async fn submit(
     record: &mut RequestRecord,
 ) -> Handled {
     let state = &call.endpoint.state;
-    let faults = RequestedFaults::in_header(&call.headers, FaultPlace::Submission)
+    let faults = RequestedFaults::in_header(&call.headers, FaultSource::Submission)
         .map_err(Problem::malformed)?;
     check_content_type(&call.headers)?;
     if body::announced(&call.headers).is_none_or(|length| length > MAX_SMALL_BODY) {

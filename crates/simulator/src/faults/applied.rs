@@ -164,7 +164,11 @@ pub(super) fn of_delivery(file: FalseFile, media_type: &'static str, picture: &B
         }
         FalseFile::Page => page(),
         FalseFile::Text => bytes(media_type, b"This text is a simulated fault.\n".to_vec()),
-        FalseFile::OtherFormat => bytes(media_type, other_format(media_type)),
+        FalseFile::OtherFormat => {
+            let is_png = media_type == "image/png";
+            let format = if is_png { ImageFormat::Jpeg } else { ImageFormat::Png };
+            bytes(media_type, black([64, 64], format))
+        }
         FalseFile::Expired => Problem::forbidden(EXPIRED).into_response(),
     }
 }
@@ -204,11 +208,6 @@ fn page() -> Response {
 
 fn bytes(media_type: &'static str, bytes: Vec<u8>) -> Response {
     ([(header::CONTENT_TYPE, media_type)], bytes).into_response()
-}
-
-fn other_format(media_type: &str) -> Vec<u8> {
-    let format = if media_type == "image/png" { ImageFormat::Jpeg } else { ImageFormat::Png };
-    black([64, 64], format)
 }
 
 fn black([width, height]: [u32; 2], format: ImageFormat) -> Vec<u8> {

@@ -12,14 +12,16 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 use tracing::{debug, info};
 
 pub(crate) use self::{
-    applied::AppliedFaults, applied::cut_short, requested::RequestedFaults, table::FalseStatus,
+    applied::{AppliedFaults, cut_short},
+    requested::{FaultSource, RequestedFaults},
+    table::FalseStatus,
 };
 pub use self::{
     requested::FaultError,
     table::{FaultPlace, KnownFault},
 };
 use self::{
-    requested::{FaultSource, FaultSpec, Repeats},
+    requested::{FaultSpec, Repeats},
     table::Effect,
 };
 use crate::{
@@ -172,9 +174,7 @@ impl Faults {
     /// Removes a rule. Returns whether it existed.
     pub fn remove(&self, id: u64) -> bool {
         let mut state = self.state.lock();
-        let before = state.rules.len();
-        state.rules.retain(|rule| rule.id != id);
-        state.rules.len() < before
+        state.rules.extract_if(.., |rule| rule.id == id).next().is_some()
     }
 
     /// Removes all rules.

@@ -52,6 +52,9 @@ pub struct KnownFault {
     pub value: &'static str,
     /// What the fault does.
     pub effect: &'static str,
+    /// Returns what the fault does with a value, or what is wrong with the value.
+    #[serde(skip)]
+    pub(super) read: Reader,
 }
 
 impl KnownFault {
@@ -60,23 +63,19 @@ impl KnownFault {
     }
 
     /// Reads a row of the table.
-    fn read(row: &'static str) -> Option<Self> {
+    fn of_row(row: &'static str) -> Option<Self> {
         let mut cells = row.trim_matches('|').split('|').map(str::trim);
         let name = cells.next()?.trim_matches('`');
         let places: Vec<_> = cells.next()?.split(", ").filter_map(FaultPlace::named).collect();
-        Some(Self { name, places: places.leak(), value: cells.next()?, effect: cells.next()? })
-    }
-
-    /// Returns what the fault does with this value, or what is wrong with the value.
-    pub(super) fn effect_of(&self, value: Option<&str>) -> Result<Effect, &'static str> {
-        let known = EFFECTS.iter().find(|(name, _)| *name == self.name);
-        known.map_or(Err("unknown fault"), |(_, read)| read(value))
+        let (value, effect) = (cells.next()?, cells.next()?);
+        let (_, read) = *EFFECTS.iter().find(|(known, _)| *known == name)?;
+        Some(Self { name, places: places.leak(), value, effect, read })
     }
 }
 
 /// All faults, in the order of the table.
 pub(super) static KNOWN: LazyLock<Vec<KnownFault>> = LazyLock::new(|| {
-    include_str!("table.md").lines().skip(2).filter_map(KnownFault::read).collect()
+    include_str!("table.md").lines().skip(2).filter_map(KnownFault::of_row).collect()
 });
 
 /// Creates an effect from the value of a fault.

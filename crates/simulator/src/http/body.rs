@@ -42,7 +42,7 @@ impl http_body::Body for TrackedBody {
             Poll::Pending => self.exchange.set_working(true),
             Poll::Ready(Some(Err(error))) => {
                 if let Some(cut) = cut_in(error) {
-                    self.exchange.cut_with(cut);
+                    self.exchange.activity.cut_with(cut);
                 }
             }
             Poll::Ready(_) => self.exchange.set_working(false),

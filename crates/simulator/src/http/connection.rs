@@ -120,11 +120,11 @@ async fn respond(
 ) -> Result<Response<TrackedBody>, Cut> {
     let response = response.await.unwrap_or_else(|never| match never {});
     if let Some(cut) = response.extensions().get::<Cut>() {
-        exchange.cut_with(*cut);
+        exchange.activity.cut_with(*cut);
         return Err(*cut);
     }
     if let Some(idle) = response.extensions().get::<IdleClose>() {
-        exchange.close_when_idle(*idle);
+        exchange.activity.close_when_idle(*idle);
     }
     exchange.set_working(false);
     Ok(response.map(|body| TrackedBody { body, exchange }))

@@ -7,7 +7,7 @@ use std::{
 
 use axum::{
     body::Bytes,
-    http::{HeaderMap, StatusCode, header, request},
+    http::{header, request, response},
 };
 use http_body_util::Full;
 use hyper::{body::Incoming, client::conn::http1};
@@ -42,8 +42,7 @@ pub(crate) struct Client {
 
 /// A response whose body may still be arriving. Dropping it closes the connection.
 pub(crate) struct Response {
-    pub(crate) status: StatusCode,
-    pub(crate) headers: HeaderMap,
+    pub(crate) head: response::Parts,
     pub(crate) body: Incoming,
     _connection: JoinSet<()>,
 }
@@ -86,8 +85,7 @@ impl Client {
         connection: TcpStream,
     ) -> Result<TlsStream<TcpStream>, String> {
         let trusted = self.trusted.get_or_init(|| {
-            let trusted = trusted().map_err(|error| format!("no trusted certificates: {error}"))?;
-            Ok(Arc::new(trusted))
+            trusted().map(Arc::new).map_err(|error| format!("no trusted certificates: {error}"))
         });
         let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
         let name = ServerName::try_from(host.to_owned())
@@ -155,7 +153,7 @@ async fn exchange(
     // Ignore its error here: sending the request and reading the body of the response report it.
     running.spawn(async { drop(connection.await) });
     let (head, body) = sender.send_request(request).await.map_err(broken)?.into_parts();
-    Ok(Response { status: head.status, headers: head.headers, body, _connection: running })
+    Ok(Response { head, body, _connection: running })
 }
 
 fn trusted() -> Result<ClientConfig, rustls::Error> {

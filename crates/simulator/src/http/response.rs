@@ -141,8 +141,18 @@ impl Part {
     pub(crate) fn requested(headers: &HeaderMap, length: usize) -> Self {
         let header = headers.get(header::RANGE).filter(|_| !headers.contains_key(header::IF_RANGE));
         let text = header.and_then(|range| range.to_str().ok()?.strip_prefix("bytes="));
-        let range = text.and_then(|range| range.split_once('-'));
-        range.map_or(Self::Whole, |range| Self::between(range, length))
+        let Some((first, last)) = text.and_then(|range| range.split_once('-')) else {
+            return Self::Whole;
+        };
+        // A number that is too large to parse is beyond the end of any file.
+        let number = |text| digits(text).map(|digits| digits.parse().unwrap_or(usize::MAX));
+        let range = match (number(first), number(last)) {
+            (Some(first), None) if last.is_empty() => first..length,
+            (Some(first), Some(last)) if first <= last => first..last.saturating_add(1).min(length),
+            (None, Some(suffix)) if first.is_empty() => length.saturating_sub(suffix)..length,
+            _ => return Self::Whole,
+        };
+        if range.is_empty() { Self::Outside } else { Self::Of(range) }
     }
 
     /// Creates the response with this part of a file. `body` converts the bytes to a body.
@@ -172,17 +182,5 @@ impl Part {
         let range = range.and_then(|range| HeaderValue::try_from(range).ok());
         response.headers_mut().extend(range.map(|range| (header::CONTENT_RANGE, range)));
         response
-    }
-
-    fn between((first, last): (&str, &str), length: usize) -> Self {
-        // A number that is too large to parse is beyond the end of any file.
-        let number = |text| digits(text).map(|digits| digits.parse().unwrap_or(usize::MAX));
-        let range = match (number(first), number(last)) {
-            (Some(first), None) if last.is_empty() => first..length,
-            (Some(first), Some(last)) if first <= last => first..last.saturating_add(1).min(length),
-            (None, Some(suffix)) if first.is_empty() => length.saturating_sub(suffix)..length,
-            _ => return Self::Whole,
-        };
-        if range.is_empty() { Self::Outside } else { Self::Of(range) }
     }
 }

@@ -71,10 +71,9 @@ impl Journal {
     pub(crate) fn find(&self, pattern: &RequestPattern) -> Found {
         let log = self.requests.lock();
         let matching: Vec<_> = log.newest().filter(|record| pattern.matches(record)).collect();
-        let oldest_first = || log.newest().rev().collect::<Vec<_>>();
         let wanted = pattern.times.map(|times| times..=times);
         Found {
-            problem: wanted.and_then(|wanted| problem(pattern, None, &wanted, &oldest_first())),
+            problem: wanted.and_then(|wanted| problem(pattern, None, &wanted, log.newest().rev())),
             count: matching.len(),
             dropped: log.dropped(),
             requests: matching.into_iter().take(pattern.limit()).cloned().collect(),

@@ -52,12 +52,10 @@ impl Fetcher {
         for url in urls {
             let (fetcher, budget) = (Arc::clone(self), Arc::clone(&budget));
             fetches.spawn(async move {
-                let image = match timeout(TIMEOUT, fetcher.get(&url, &budget)).await {
-                    Ok(image) => image,
-                    Err(_) => Err(format!("no response within {} s", TIMEOUT.as_secs())),
-                };
+                let image = timeout(TIMEOUT, fetcher.get(&url, &budget)).await;
+                let late = |_| Err(format!("no response within {} s", TIMEOUT.as_secs()));
                 let failed = |problem| format!("the image could not be fetched: {problem}");
-                (url, image.map_err(failed))
+                (url, image.unwrap_or_else(late).map_err(failed))
             });
         }
         fetches.join_all().await.into_iter().collect()
@@ -71,8 +69,8 @@ impl Fetcher {
         for _ in 0..=MAX_REDIRECTS {
             let request = Request::get("/").header(header::ACCEPT, "image/*");
             let response = self.client.send(&url, request, Bytes::new()).await?;
-            let location = response.headers.get(header::LOCATION);
-            match (response.status, location.and_then(|location| location.to_str().ok())) {
+            let location = response.head.headers.get(header::LOCATION);
+            match (response.head.status, location.and_then(|location| location.to_str().ok())) {
                 (StatusCode::OK, _) => return read(response.body, budget).await,
                 (status, Some(location)) if status.is_redirection() => {
                     url = url.join(location).map_err(unreadable)?;

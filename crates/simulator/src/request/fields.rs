@@ -42,7 +42,7 @@ pub(super) fn refused(
                 format!(": the operation takes at most {most} reference images")
             }
             _ if strict && *is_complete && fields.get(name).is_none() => {
-                let meant = names::similar(name, fields.iter().map(|(name, _)| name));
+                let meant = names::similar(name, fields.0.keys().map(String::as_str));
                 meant.map(|meant| format!(": did you mean `{meant}`?")).unwrap_or_default()
             }
             _ => return None,

@@ -52,7 +52,6 @@ pub(crate) fn check(
         if config.strict {
             let needs = submission.rules.needs.iter();
             let lacking = needs.filter_map(|need| fields::lacking(need, body, &check.found.inputs));
-            let lacking: Vec<_> = lacking.collect();
             check.found.violations.extend(lacking);
         }
     }
@@ -165,7 +164,7 @@ impl Check<'_> {
     /// they are equal, or in strict mode.
     fn mask_sizes(&mut self, fields: &Fields, loc: &[Step]) {
         let deeper = |name: &str| [loc, &[name.into()]].concat();
-        for (name, field) in fields.iter() {
+        for (name, field) in &fields.0 {
             let rule = field.image.as_ref().filter(|rule| rule.same_size || self.config.strict);
             let Some(of) = rule.and_then(|rule| rule.mask_of.as_ref()) else { continue };
             if let (Some(mask), Some(image)) =

@@ -28,7 +28,7 @@ use crate::{
     tasks::logged_request::LoggedRequest,
     tasks::outcome::{Directives, Outcome, UNKNOWN_STATUS},
     tasks::timeline::Timeline,
-    values::{MAX_COUNT, formats, names},
+    values::{MAX_COUNT, base64, names},
 };
 
 /// The approximate size of a task without its request, its images and its picture.
@@ -54,7 +54,7 @@ pub(crate) struct Task {
     /// rendered.
     pub(crate) images_dropped: bool,
     /// The picture, after it has been rendered for the first time.
-    #[serde(with = "formats::base64", default, skip_serializing_if = "Option::is_none")]
+    #[serde(with = "base64", default, skip_serializing_if = "Option::is_none")]
     pub(crate) painted: Option<Bytes>,
     pub(crate) directives: Directives,
     pub(crate) cost: Credits,
@@ -231,10 +231,9 @@ impl Tasks {
     pub(crate) fn settle(&mut self, now: Duration) {
         let mut ended = Vec::new();
         for waiting in self.active.values_mut() {
-            while let Some(first) = waiting.first().copied().filter(|(end, _)| *end <= now) {
-                waiting.remove(&first);
-                ended.push(first);
-            }
+            // No task has this number.
+            let later = waiting.split_off(&(now, u64::MAX));
+            ended.extend(std::mem::replace(waiting, later));
         }
         ended.sort_unstable();
         for (_, number) in ended {

@@ -156,14 +156,10 @@ impl DeliveryLog {
     /// Takes the first delivery that is due out of the queue. Returns the time at which it was due,
     /// its number, and the origin of its receiver.
     pub(super) fn take_due(&mut self, now: Duration) -> Option<((Duration, u64), Origin)> {
-        let (due_at, number) = self.queue.pop_first()?;
-        if due_at > now {
-            self.queue.insert((due_at, number));
-            return None;
-        }
-        self.held.remove(&number);
-        let origin = self.deliveries.get(&number)?.origin()?;
-        Some(((due_at, number), origin))
+        let due = *self.queue.first().filter(|(due_at, _)| *due_at <= now)?;
+        self.queue.remove(&due);
+        self.held.remove(&due.1);
+        Some((due, self.deliveries.get(&due.1)?.origin()?))
     }
 
     /// Records how the last attempt ended: with the status code of the receiver's response, or with

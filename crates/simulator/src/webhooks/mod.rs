@@ -176,10 +176,10 @@ impl Webhooks {
         }
     }
 
-    /// Sends the webhook of a delivery again, at once, with the same id and body. Returns the
-    /// number of the new delivery. Returns `None` if the log does not have the delivery, or has no
-    /// room for another one.
-    pub(crate) fn redeliver(&self, number: u64) -> Option<u64> {
+    /// Sends the webhook of a delivery again, at once, with the same id and body. Returns the new
+    /// delivery. Returns `None` if the log does not have the delivery, or has no room for another
+    /// one.
+    pub(crate) fn redeliver(&self, number: u64) -> Option<WebhookDelivery> {
         self.change(|log| {
             let mut again = log.get_mut(number)?.clone();
             again.held_from = None;
@@ -193,7 +193,8 @@ impl Webhooks {
                 attempts: Vec::new(),
                 ..again.shown
             };
-            log.insert(&self.settings, again)
+            let number = log.insert(&self.settings, again)?;
+            Some(log.get_mut(number)?.shown.clone())
         })
     }
 

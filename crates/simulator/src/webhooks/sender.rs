@@ -58,7 +58,7 @@ async fn send(
     // contains, and whether it is complete.
     let body = Limited::new(response.body, MAX_RESPONSE_BYTES);
     drop(timeout_at(deadline, body.collect()).await);
-    Ok(response.status.as_u16())
+    Ok(response.head.status.as_u16())
 }
 
 /// The due deliveries to one receiver, each with the time at which it became due.

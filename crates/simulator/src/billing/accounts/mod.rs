@@ -152,10 +152,6 @@ impl Accounts {
         self.keys.contains_key(&digest(key))
     }
 
-    pub(crate) fn has_project(&self, project: &ProjectRef) -> bool {
-        self.project(project).is_some()
-    }
-
     /// Whether a project has access to an operation, which is named as in its path but without
     /// `/v1/`.
     pub(crate) fn admits(&self, project: &ProjectRef, operation: &str) -> bool {
@@ -163,11 +159,6 @@ impl Accounts {
             None => true,
             Some(patterns) => patterns.iter().any(|pattern| names::matches(pattern, operation)),
         })
-    }
-
-    /// The maximum number of active tasks of a project, if the project sets one.
-    pub(crate) fn max_active_tasks(&self, project: &ProjectRef) -> Option<usize> {
-        self.project(project)?.max_active_tasks
     }
 
     /// Charges a project's organization for a task that it can pay for: see
@@ -248,7 +239,7 @@ impl Accounts {
         let is_valid = |key: &Key| {
             (1..=self.keys_made).contains(&key.number)
                 && numbers.insert(key.number)
-                && self.has_project(&key.project)
+                && self.project(&key.project).is_some()
         };
         if self.keys_made > MAX_COUNT || !self.keys.values().all(is_valid) {
             let problem =
@@ -261,7 +252,7 @@ impl Accounts {
         Ok(self.ledger.check(|id| self.organizations.contains_key(id))?)
     }
 
-    fn project(&self, project: &ProjectRef) -> Option<&ProjectRecord> {
+    pub(crate) fn project(&self, project: &ProjectRef) -> Option<&ProjectRecord> {
         self.organizations.get(&project.organization)?.projects.get(&project.project)
     }
 

@@ -153,10 +153,9 @@ impl OrganizationRecord {
         if !names.into_iter().all(has_id) {
             return Err("the id of the organization or of a project is not that of its name".into());
         }
-        for (name, stored) in &self.finetunes {
-            if *name != stored.finetune.name || !is_finetune_name(name) {
-                return Err("a finetune name must not be empty or contain a slash".to_owned());
-            }
+        let mut finetunes = self.finetunes.iter();
+        if !finetunes.all(|(name, one)| *name == one.finetune.name && is_finetune_name(name)) {
+            return Err("a finetune name must not be empty or contain a slash".to_owned());
         }
         if self.projects.values().any(|project| project.spending.usage.submissions > MAX_COUNT) {
             return Err("the usage of a project is more than 2^53 submissions".to_owned());

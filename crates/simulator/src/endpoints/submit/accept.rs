@@ -40,7 +40,8 @@ pub(super) fn admit(call: &Call, records: &mut Records, cost: Credits) -> Handle
     if records.accounts.caller(&call.headers).map_err(Problem::forbidden)? != *project {
         return Err(Problem::forbidden("The key now belongs to another project"));
     }
-    let most = records.accounts.max_active_tasks(project).unwrap_or(state.config.max_active_tasks);
+    let most = records.accounts.project(project).and_then(|project| project.max_active_tasks);
+    let most = most.unwrap_or(state.config.max_active_tasks);
     if records.tasks.active(project) >= most {
         let wait = records.tasks.next_end(project).unwrap_or(now).saturating_sub(now);
         // Convert the wait to real time, in which clients wait. If the clock is stopped, there is
@@ -126,14 +127,11 @@ fn accepted(
 ) -> Value {
     let AppState { config, contract, .. } = &*call.endpoint.state;
     let Task { id, cost, input_mp, output_mp, .. } = task;
+    let base = foreign_base.as_ref().unwrap_or(&task.base);
     match webhook_url.filter(|_| config.webhooks.omit_polling_url) {
         None => json!({
             "id": id,
-            "polling_url": format!(
-                "{}{}?id={id}",
-                foreign_base.as_ref().unwrap_or(&task.base),
-                contract.polling_path
-            ),
+            "polling_url": format!("{base}{}?id={id}", contract.polling_path),
             "cost": cost,
             "input_mp": input_mp,
             "output_mp": output_mp,
