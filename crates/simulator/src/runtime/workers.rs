@@ -109,8 +109,9 @@ impl<T: Clone + Send + 'static> SingleFlight<T> {
     }
 
     /// Runs a job, or waits for the result of the job with this key if it is in progress. When it
-    /// is the job's turn, the job starts only if somebody still waits for it. After that, it runs
-    /// to its end even if nobody waits any longer. Returns `None` if the job panicked.
+    /// is the job's turn, the job starts only if its caller still waits for it. After that, it runs
+    /// to its end even if its caller leaves; then the next one of those who wait runs their own
+    /// job. Returns `None` if the job panicked.
     pub(crate) async fn run(
         &self,
         key: &str,
