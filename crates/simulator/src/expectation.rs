@@ -74,10 +74,9 @@ impl Expectation {
             Ok(pattern) => pattern,
             Err(problem) => return Some(format!("{caller}: invalid pattern `{text}`: {problem}")),
         };
-        let mut records = self.state.journal.oldest_first();
-        records.retain(|record| record.number > self.since);
-        let records: Vec<_> = records.iter().collect();
-        let problem = journal::problem(pattern, Some(text), &self.wanted, &records)?;
+        let records = self.state.journal.oldest_first();
+        let records = records.iter().filter(|record| record.number > self.since);
+        let problem = journal::problem(pattern, Some(text), &self.wanted, records)?;
         Some(format!("{caller}: {problem}"))
     }
 }

@@ -59,10 +59,9 @@ impl Simulator {
         let tls = tls.transpose()?;
         info!(base = bases[0], regional_base = bases[1], control = control_url, "listening");
         let own_ports = [&global, &regional, &control].map(|listeners| listeners.address.port());
-        let own_ports = own_ports.into();
         let stop = watch::Sender::new(false);
-        let state = AppState::new(config, contract, bases, own_ports, stop.subscribe())?;
-        let state = Arc::new(state);
+        let stopped = stop.subscribe();
+        let state = Arc::new(AppState::new(config, contract, bases, own_ports.into(), stopped)?);
         let service = |region| service(&state, region, tls.clone());
         let control_service = Service {
             router: control::router(Arc::clone(&state), control.address),
@@ -70,19 +69,18 @@ impl Simulator {
             client_timeout: state.config.client_timeout,
             on_protocol_error: Arc::new(|_| {}),
         };
-        let servers = [
+        let webhooks = webhooks::run(Arc::clone(&state.webhooks), stop.subscribe());
+        let mut servers = vec![tokio::spawn(webhooks)];
+        for (listeners, service) in [
             (global, service(Region::Global)),
             (regional, service(Region::Regional)),
             (control, control_service),
-        ];
-        let servers = servers.into_iter().flat_map(|(listeners, service)| {
-            let sockets = listeners.sockets.into_iter();
-            sockets.map(move |socket| (socket, service.clone()))
-        });
-        let servers = servers
-            .map(|(socket, service)| tokio::spawn(http::serve(socket, service, stop.subscribe())));
-        let webhooks = tokio::spawn(webhooks::run(Arc::clone(&state.webhooks), stop.subscribe()));
-        let servers = servers.chain([webhooks]).collect();
+        ] {
+            for socket in listeners.sockets {
+                let server = http::serve(socket, service.clone(), stop.subscribe());
+                servers.push(tokio::spawn(server));
+            }
+        }
         Ok(Self { state, stop, servers, control_url })
     }
 
@@ -196,7 +194,7 @@ impl Simulator {
     /// [id](WebhookDelivery::id) of the new delivery. Returns `None` if there is no delivery with
     /// this id (any more), or if the log is full of pending deliveries.
     pub fn redeliver_webhook(&self, id: u64) -> Option<u64> {
-        self.state.webhooks.redeliver(id)
+        Some(self.state.webhooks.redeliver(id)?.id)
     }
 
     /// The simulator's clock, which tests can advance.

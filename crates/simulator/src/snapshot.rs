@@ -157,7 +157,8 @@ pub(crate) async fn restore(
     let replace = move || {
         let Document { records, faults, speed, .. } = &*document;
         let mut records = records.clone();
-        records.accounts.learn_keys(&job_state.records().accounts);
+        // The keys that are known here can be revealed.
+        records.accounts.secrets.extend(job_state.records().accounts.secrets.clone());
         job_state.replace(records, TAKEN_AT, faults.clone(), *speed);
     };
     state.readers.run(JobSize::Large, replace).await.map_err(failed)
@@ -234,7 +235,7 @@ fn check_task(state: &AppState, document: &Document, task: &Task) -> Checked {
     if !is_operation {
         return Err("the contract has no such operation".to_owned());
     }
-    if !document.records.accounts.has_project(&task.project) {
+    if document.records.accounts.project(&task.project).is_none() {
         return Err("the organization has no project of this id".to_owned());
     }
     task.check(TAKEN_AT)?;

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::{Semaphore, watch};
 
 use crate::{
-    billing::accounts::{Accounts, Actor, Editor, OrganizationView, ProjectRef},
+    billing::accounts::{Accounts, Actor, OrganizationView, ProjectRef},
     config::Config,
     contract::{Contract, Region},
     error::StartError,
@@ -26,8 +26,7 @@ use crate::{
         Lock,
         chance::Chance,
         clock::{Clock, Shift},
-        workers::SingleFlight,
-        workers::WorkerPool,
+        workers::{SingleFlight, WorkerPool},
     },
     tasks::{
         Counts, Retention, Tasks,
@@ -53,7 +52,7 @@ pub(crate) struct AppState {
     /// Fetches images that are given by their URLs, if the settings allow it.
     pub(crate) fetcher: Option<Arc<Fetcher>>,
     /// Renders each picture once.
-    pub(crate) painters: Arc<SingleFlight<Option<Bytes>>>,
+    pub(crate) painters: SingleFlight<Option<Bytes>>,
     /// The bytes that request bodies may take together.
     pub(crate) bodies: Arc<Semaphore>,
     /// Becomes `true` when the simulator stops, which ends the event streams.
@@ -167,7 +166,8 @@ impl AppState {
         speed: f64,
     ) {
         let mut records = self.records();
-        let now = self.clock.change_speed(speed);
+        self.clock.set_speed(speed);
+        let now = self.clock.unix_now();
         fresh.move_times(Shift { from: made_at, to: now });
         fresh.tasks.index(now, retention(&self.config), |region| self.base(region).to_owned());
         fresh.resets = records.resets + 1;
@@ -198,11 +198,6 @@ impl AppState {
         let now = self.clock.unix_now();
         records.tasks.settle(now);
         records.accounts.organizations(actor, now, |project| records.tasks.active(project))
-    }
-
-    /// An actor that changes the accounts.
-    pub(crate) fn editor<'a>(&self, records: &'a mut Records, actor: Actor) -> Editor<'a> {
-        Editor { accounts: &mut records.accounts, actor, unix: self.clock.unix_now() }
     }
 
     pub(crate) fn counts(&self) -> Counts {

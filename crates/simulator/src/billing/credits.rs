@@ -2,12 +2,15 @@
 
 use std::{collections::BTreeMap, fmt, iter::Sum, ops::Add};
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+use serde::{Deserialize, Serialize};
 
 use crate::values::names;
 
 /// An amount of credits, exact to the hundredth.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(try_from = "f64", into = "f64")]
 pub struct Credits(u64);
 
 impl Credits {
@@ -45,24 +48,23 @@ impl fmt::Display for Credits {
     }
 }
 
-impl Serialize for Credits {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_f64(self.0 as f64 / 100.0)
+impl From<Credits> for f64 {
+    fn from(Credits(hundredths): Credits) -> Self {
+        hundredths as Self / 100.0
     }
 }
 
-impl<'de> Deserialize<'de> for Credits {
+impl TryFrom<f64> for Credits {
+    type Error = String;
+
     /// Accepts a number of credits that is not negative and has at most two decimal places.
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let credits = f64::deserialize(deserializer)?;
+    fn try_from(credits: f64) -> Result<Self, String> {
         let hundredths = (credits * 100.0).round();
         // Up to this limit, no two amounts in hundredths have the same nearest `f64`.
         if hundredths / 100.0 == credits && (0.0..=9e14).contains(&hundredths) {
             Ok(Self(hundredths as u64))
         } else {
-            Err(D::Error::custom(format!(
-                "{credits} is not an amount with at most two decimal places"
-            )))
+            Err(format!("{credits} is not an amount with at most two decimal places"))
         }
     }
 }
@@ -81,7 +83,7 @@ impl Megapixels {
     }
 
     pub(crate) fn number(self) -> f64 {
-        self.0.0 as f64 / 100.0
+        self.0.into()
     }
 
     /// Returns the cost of this area at a price per megapixel.

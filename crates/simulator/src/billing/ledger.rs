@@ -1,9 +1,9 @@
 //! The ledger: movements of credits between accounts. The sum of all balances is always zero.
 
-use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use imagekiln_painter::paint::integer;
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::{Deserialize, Serialize};
 
 use super::credits::Credits;
 use crate::{http::response::Problem, values::log::NumberedLog};
@@ -12,8 +12,12 @@ use crate::{http::response::Problem, values::log::NumberedLog};
 /// the balances.
 const MAX_KEPT: usize = 10_000;
 
+/// What the account of an organization starts with in JSON, before the id.
+const ORGANIZATION: &str = "organization:";
+
 /// An account of the ledger.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 #[non_exhaustive]
 pub enum Account {
     /// The source of credits that organizations buy or get. Its balance is minus the sum of these
@@ -25,31 +29,25 @@ pub enum Account {
     Organization(Arc<str>),
 }
 
-impl fmt::Display for Account {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Issued => f.write_str("issued"),
-            Self::Charged => f.write_str("charged"),
-            Self::Organization(id) => write!(f, "organization:{id}"),
+impl From<Account> for String {
+    fn from(account: Account) -> Self {
+        match account {
+            Account::Issued => "issued".to_owned(),
+            Account::Charged => "charged".to_owned(),
+            Account::Organization(id) => format!("{ORGANIZATION}{id}"),
         }
     }
 }
 
-impl Serialize for Account {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
+impl TryFrom<String> for Account {
+    type Error = &'static str;
 
-impl<'de> Deserialize<'de> for Account {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        let expected = "expected `issued`, `charged`, or `organization:` and an id";
-        match (text.as_str(), text.strip_prefix("organization:")) {
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        match (text.as_str(), text.strip_prefix(ORGANIZATION)) {
             ("issued", _) => Ok(Self::Issued),
             ("charged", _) => Ok(Self::Charged),
             (_, Some(id)) => Ok(Self::Organization(id.into())),
-            _ => Err(de::Error::custom(expected)),
+            _ => Err("expected `issued`, `charged`, or `organization:` and an id"),
         }
     }
 }

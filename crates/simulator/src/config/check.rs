@@ -130,11 +130,13 @@ impl Config {
     }
 
     fn check_operations(&self, contract: &Contract) -> Result<(), StartError> {
+        let projects = self.organizations.iter().flat_map(|organization| &organization.projects);
+        let endpoints = projects.flat_map(|project| project.endpoints.iter().flatten());
         let tables = [
             ("ready_after_of", self.ready_after_of.keys().collect::<Vec<_>>()),
             ("output_format_of", self.output_format_of.keys().collect()),
             ("prices.of", self.prices.of.keys().collect()),
-            ("organizations.projects.endpoints", self.endpoints().collect()),
+            ("organizations.projects.endpoints", endpoints.collect()),
         ];
         for (setting, patterns) in tables {
             for pattern in patterns {
@@ -144,10 +146,5 @@ impl Config {
             }
         }
         Ok(())
-    }
-
-    fn endpoints(&self) -> impl Iterator<Item = &String> {
-        let projects = self.organizations.iter().flat_map(|organization| &organization.projects);
-        projects.flat_map(|project| project.endpoints.iter().flatten())
     }
 }

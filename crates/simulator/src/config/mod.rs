@@ -245,7 +245,11 @@ impl Config {
     /// If the text is not TOML, or contains an unknown setting or an invalid value. The message
     /// names the line.
     pub fn from_toml(text: &str) -> Result<Self, ConfigError> {
-        toml::from_str(text).map_err(|error| ConfigError::new(text, &error))
+        toml::from_str(text).map_err(|error: toml::de::Error| {
+            let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or(text);
+            let problem = without_values(error.message().trim());
+            ConfigError { line: before.matches('\n').count() + 1, problem }
+        })
     }
 
     /// The scheme of the service's URLs.
@@ -320,16 +324,6 @@ pub struct ConfigError {
     pub line: usize,
     /// What is wrong on that line.
     pub problem: String,
-}
-
-impl ConfigError {
-    pub(crate) fn new(text: &str, error: &toml::de::Error) -> Self {
-        let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or(text);
-        Self {
-            line: before.matches('\n').count() + 1,
-            problem: without_values(error.message().trim()),
-        }
-    }
 }
 
 /// Removes from a message a string of the wrong type, which serde quotes, because it may be a key.

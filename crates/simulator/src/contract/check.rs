@@ -112,8 +112,9 @@ impl<'a> Check<'a> {
         if value.is_null() && schema["nullable"] == true && expected.is_some() {
             return;
         }
-        if let Some(expected) = expected.filter(|expected| !is_of_type(value, expected)) {
-            return self.report(wrong_type(expected, value, self.loc.len() == 1));
+        let is_whole = self.loc.len() == 1;
+        if let Some(wrong) = expected.and_then(|expected| wrong_type(expected, value, is_whole)) {
+            return self.report(wrong);
         }
         match value {
             Value::Number(_) => self.number(schema, value),
@@ -147,21 +148,16 @@ impl<'a> Check<'a> {
     }
 
     fn number(&mut self, schema: &Value, value: &Value) {
-        let against = |limit: &Value| limit.is_number().then(|| compare(value, limit)).flatten();
-        let [minimum, maximum] = [&schema["minimum"], &schema["maximum"]];
-        match (against(minimum), schema["exclusiveMinimum"] == true) {
-            (Some(Ordering::Less), false) => self.report(too_small(minimum)),
-            (Some(Ordering::Less | Ordering::Equal), true) => {
-                self.report(("greater_than", format!("Input should be greater than {minimum}")));
+        let bounds = [
+            ("minimum", "exclusiveMinimum", Ordering::Less),
+            ("maximum", "exclusiveMaximum", Ordering::Greater),
+        ];
+        for (bound, exclusive, outside) in bounds {
+            let (limit, is_exclusive) = (&schema[bound], schema[exclusive] == true);
+            let order = compare(value, limit);
+            if order == Some(outside) || is_exclusive && order == Some(Ordering::Equal) {
+                self.report(beyond(outside, is_exclusive, limit));
             }
-            _ => {}
-        }
-        match (against(maximum), schema["exclusiveMaximum"] == true) {
-            (Some(Ordering::Greater), false) => self.report(too_large(maximum)),
-            (Some(Ordering::Greater | Ordering::Equal), true) => {
-                self.report(("less_than", format!("Input should be less than {maximum}")));
-            }
-            _ => {}
         }
         if schema["format"] == "int64" {
             self.int64(value);
@@ -184,7 +180,9 @@ impl<'a> Check<'a> {
         if value.is_i64() || number.abs() < i64::MAX as f64 {
             return;
         }
-        self.report(if number < 0.0 { too_small(i64::MIN) } else { too_large(i64::MAX) });
+        let (outside, limit) =
+            if number < 0.0 { (Ordering::Less, i64::MIN) } else { (Ordering::Greater, i64::MAX) };
+        self.report(beyond(outside, false, limit));
     }
 
     fn text(&mut self, schema: &Value, text: &str) {
@@ -255,25 +253,15 @@ impl<'a> Check<'a> {
     }
 }
 
-fn too_small(limit: impl Display) -> Wording {
-    ("greater_than_equal", format!("Input should be greater than or equal to {limit}"))
-}
-
-fn too_large(limit: impl Display) -> Wording {
-    ("less_than_equal", format!("Input should be less than or equal to {limit}"))
-}
-
-fn is_of_type(value: &Value, expected: &str) -> bool {
-    match value {
-        Value::Null => false,
-        Value::Bool(_) => expected == "boolean",
-        Value::Number(_) => {
-            expected == "number" || expected == "integer" && integer(value).is_some()
-        }
-        Value::String(_) => expected == "string",
-        Value::Array(_) => expected == "array",
-        Value::Object(_) => expected == "object",
-    }
+/// The wording for a number that is less or greater than a limit, or equal to an exclusive one.
+fn beyond(outside: Ordering, is_exclusive: bool, limit: impl Display) -> Wording {
+    let (kind, relation) = match (outside, is_exclusive) {
+        (Ordering::Less, true) => ("greater_than", "greater than"),
+        (Ordering::Less, false) => ("greater_than_equal", "greater than or equal to"),
+        (_, true) => ("less_than", "less than"),
+        (_, false) => ("less_than_equal", "less than or equal to"),
+    };
+    (kind, format!("Input should be {relation} {limit}"))
 }
 
 /// Compares numbers: `7` and `7.0` are equal, and integers are compared exactly.
@@ -300,10 +288,7 @@ fn has_format(text: &str, format: &str) -> bool {
     match format {
         "date" => is_time(&format!("{text}T00:00:00Z")),
         "date-time" => is_time(text),
-        "uuid" => {
-            let groups = text.split('-').map(str::len).eq([8, 4, 4, 4, 12]);
-            groups && text.chars().all(|c| c.is_ascii_hexdigit() || c == '-')
-        }
+        "uuid" => names::is_uuid(text),
         _ => true,
     }
 }
@@ -312,9 +297,16 @@ fn counted(limit: u64, unit: &str) -> String {
     format!("{limit} {unit}{}", if limit == 1 { "" } else { "s" })
 }
 
-/// `is_whole` is whether the value is the body.
-fn wrong_type(expected: &str, value: &Value, is_whole: bool) -> Wording {
+/// The wording for a value that does not have the expected type. `is_whole` is whether the value is
+/// the body.
+fn wrong_type(expected: &str, value: &Value, is_whole: bool) -> Option<Wording> {
     let (kind, msg) = match (expected, value) {
+        ("integer", Value::Number(_)) if integer(value).is_some() => return None,
+        ("number", Value::Number(_))
+        | ("boolean", Value::Bool(_))
+        | ("string", Value::String(_))
+        | ("array", Value::Array(_))
+        | ("object", Value::Object(_)) => return None,
         ("integer", Value::String(_)) => {
             ("int_parsing", "Input should be a valid integer, unable to parse string as an integer")
         }
@@ -339,7 +331,7 @@ fn wrong_type(expected: &str, value: &Value, is_whole: bool) -> Wording {
         ),
         _ => ("dict_type", "Input should be a valid dictionary"),
     };
-    (kind, msg.to_owned())
+    Some((kind, msg.to_owned()))
 }
 
 /// `'a', 'b' or 'c'`

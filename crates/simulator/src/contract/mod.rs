@@ -26,7 +26,14 @@ pub(crate) use self::submission::{AspectRatio, Field, Fields, Need, Submission};
 use crate::{error::StartError, values::names};
 
 /// The document that is built into this crate.
-pub(crate) const DOCUMENT: &str = include_str!("../../openapi.json");
+const DOCUMENT: &str = include_str!("../../openapi.json");
+
+/// Returns the built-in document, which is parsed once per process.
+pub(crate) fn document() -> &'static Arc<Value> {
+    static PARSED: LazyLock<Arc<Value>> =
+        LazyLock::new(|| Arc::new(serde_json::from_str(DOCUMENT).unwrap_or_default()));
+    &PARSED
+}
 
 /// What paths start with. Settings name an operation without it.
 const VERSION: &str = "/v1/";
@@ -37,10 +44,8 @@ const METHODS: [Method; 5] =
 
 /// Returns the name of the header that contains the key. Without one, no simulator starts.
 pub(crate) fn key_header() -> &'static str {
-    static NAME: LazyLock<String> = LazyLock::new(|| {
-        let document = serde_json::from_str(DOCUMENT).unwrap_or_default();
-        read_key_header(&document).unwrap_or_default()
-    });
+    static NAME: LazyLock<String> =
+        LazyLock::new(|| read_key_header(document()).unwrap_or_default());
     &NAME
 }
 
@@ -82,28 +87,19 @@ pub(crate) struct Operation {
     template: Template,
     /// The base URL that serves it. Each of them serves the polls of its own tasks.
     pub(crate) region: Region,
-    pub(crate) action: Action,
-}
-
-/// What a request to an operation does.
-pub(crate) enum Action {
-    /// Returns the status of the task in the query parameter `id`.
-    Poll,
-    /// Creates a task.
-    Submit(Arc<Submission>),
+    /// The rules of a request that creates a task. `None` if the operation returns the status of
+    /// the task in the query parameter `id`.
+    pub(crate) submission: Option<Arc<Submission>>,
 }
 
 impl Contract {
-    /// The built-in contract, which is parsed once per process.
+    /// The built-in contract, which is read once per process.
     pub(crate) fn built_in() -> Result<Arc<Self>, StartError> {
         static BUILT_IN: OnceLock<Arc<Contract>> = OnceLock::new();
         if let Some(contract) = BUILT_IN.get() {
             return Ok(Arc::clone(contract));
         }
-        let document = serde_json::from_str(DOCUMENT);
-        let document: Value =
-            document.map_err(|error| StartError::contract("openapi.json", error))?;
-        let contract = Arc::new(Self::read(&Arc::new(document))?);
+        let contract = Arc::new(Self::read(document())?);
         Ok(Arc::clone(BUILT_IN.get_or_init(|| contract)))
     }
 
@@ -123,7 +119,7 @@ impl Contract {
                     id: operation["operationId"].as_str().unwrap_or(&place).to_owned(),
                     template: Template::parse(path, |name| parameter(document, operation, name))
                         .map_err(|problem| StartError::contract(&place, problem))?,
-                    action: Action::read(document, operation, &method)
+                    submission: read_submission(document, operation, &method)
                         .map_err(|problem| StartError::contract(&place, problem))?,
                     region: match operation.get("x-region") {
                         Some(_) => Region::Regional,
@@ -133,16 +129,13 @@ impl Contract {
                 });
             }
         }
-        let is_poll = |operation: &&Operation| matches!(operation.action, Action::Poll);
         let polling_path = operations
             .iter()
-            .find(is_poll)
+            .find(|operation| operation.submission.is_none())
             .map(|operation| operation.template.path.clone())
             .ok_or_else(|| StartError::contract("paths", "no operation polls a task"))?;
-        let fields = operations.iter().filter_map(|operation| match &operation.action {
-            Action::Submit(submission) => Some(submission.fields.iter()),
-            Action::Poll => None,
-        });
+        let submissions = operations.iter().filter_map(|operation| operation.submission.as_ref());
+        let fields = submissions.map(|submission| &submission.fields.0);
         let secret = fields.flatten().filter(|(_, field)| field.secret);
         let secret_fields = secret.map(|(name, _)| name.to_owned()).collect();
         Ok(Self { operations, polling_path, secret_fields })
@@ -153,7 +146,7 @@ impl Contract {
     pub(crate) fn find(&self, method: &Method, path: &str) -> Result<&Operation, Vec<&str>> {
         let matching: Vec<_> =
             self.operations.iter().filter(|operation| operation.template.matches(path)).collect();
-        let is_literal = |operation: &&Operation| !operation.template.has_parameter();
+        let is_literal = |operation: &&Operation| operation.template.parameter.is_none();
         let any_literal = matching.iter().any(is_literal);
         let best = matching.into_iter().filter(|one| is_literal(one) == any_literal);
         let found = best.clone().find(|operation| operation.method == *method);
@@ -182,31 +175,31 @@ impl Contract {
     /// The id and the rules of a submission's operation, named without `/v1/`.
     pub(crate) fn submission(&self, name: &str) -> Option<(&str, &Submission)> {
         let operation = self.find(&Method::POST, &format!("{VERSION}{name}")).ok()?;
-        match &operation.action {
-            Action::Submit(submission) => Some((&operation.id, submission)),
-            Action::Poll => None,
-        }
+        Some((&operation.id, operation.submission.as_ref()?))
     }
 
     fn submissions(&self) -> impl Iterator<Item = &Operation> {
-        self.operations.iter().filter(|operation| matches!(operation.action, Action::Submit(_)))
+        self.operations.iter().filter(|operation| operation.submission.is_some())
     }
 }
 
-impl Action {
-    fn read(document: &Arc<Value>, operation: &Value, method: &Method) -> Result<Self, String> {
-        if method == Method::POST {
-            return Ok(Self::Submit(Arc::new(Submission::read(document, operation)?)));
-        }
-        let has_id = check::list(operation, "parameters")
-            .map(|parameter| check::resolve(document, parameter))
-            .any(|parameter| parameter["in"] == "query" && parameter["name"] == "id");
-        if method == Method::GET && has_id {
-            return Ok(Self::Poll);
-        }
-        Err("the operation is neither a POST with a body nor a GET with the query parameter `id`"
-            .to_owned())
+/// Reads the rules of an operation that creates a task. Returns `None` for one that polls a task.
+fn read_submission(
+    document: &Arc<Value>,
+    operation: &Value,
+    method: &Method,
+) -> Result<Option<Arc<Submission>>, String> {
+    if method == Method::POST {
+        return Ok(Some(Arc::new(Submission::read(document, operation)?)));
     }
+    let has_id = check::list(operation, "parameters")
+        .map(|parameter| check::resolve(document, parameter))
+        .any(|parameter| parameter["in"] == "query" && parameter["name"] == "id");
+    if method == Method::GET && has_id {
+        return Ok(None);
+    }
+    Err("the operation is neither a POST with a body nor a GET with the query parameter `id`"
+        .to_owned())
 }
 
 /// The schema of a path parameter.

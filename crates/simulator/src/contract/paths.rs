@@ -8,10 +8,7 @@ const NEUTRAL: &str = "gen";
 /// Replaces this service's `prefix` of model names by `gen`, as in the contract. Returns `None` for
 /// a model name with the wrong prefix.
 pub(crate) fn neutral_path(path: &str, prefix: &str) -> Option<String> {
-    if prefix == NEUTRAL {
-        return Some(path.to_owned());
-    }
-    let Some(model) = path.strip_prefix("/v1/") else {
+    let Some(model) = path.strip_prefix("/v1/").filter(|_| prefix != NEUTRAL) else {
         return Some(path.to_owned());
     };
     if let Some(rest) = model.strip_prefix(prefix).filter(|rest| rest.starts_with('-')) {
@@ -33,10 +30,10 @@ pub(crate) fn prefixed_path(path: &str, prefix: &str) -> String {
 /// A path of the document, with at most one parameter.
 pub(super) struct Template {
     pub(super) path: String,
-    parameter: Option<Parameter>,
+    pub(super) parameter: Option<Parameter>,
 }
 
-struct Parameter {
+pub(super) struct Parameter {
     before: String,
     after: String,
     schema: Schema,
@@ -58,10 +55,6 @@ impl Template {
             parameter = Some(Parameter { before, after, schema: schema(name)? });
         }
         Ok(Self { path: path.to_owned(), parameter })
-    }
-
-    pub(super) fn has_parameter(&self) -> bool {
-        self.parameter.is_some()
     }
 
     /// Whether a path that starts with `beginning` can match.

@@ -11,6 +11,7 @@ use super::{
     check::{list, resolve},
     schema::Schema,
 };
+use crate::values::names::digits;
 
 /// What a strict request needs, although the schema does not require it.
 #[derive(Deserialize)]
@@ -66,7 +67,7 @@ impl Submission {
             .ok_or("the operation has no application/json request body")?;
         Ok(Self {
             schema: Schema::new(document, body)?,
-            fields: Fields::of(document, body),
+            fields: Fields::of(document, body, MAX_DEPTH),
             is_complete: resolve(document, body)["additionalProperties"] != true,
             rules: serde_path_to_error::deserialize(operation)
                 .map_err(|error| error.to_string())?,
@@ -89,7 +90,7 @@ const MAX_DEPTH: u32 = 16;
 
 /// The fields of a request body, by name.
 #[derive(Default)]
-pub(crate) struct Fields(BTreeMap<String, Field>);
+pub(crate) struct Fields(pub(crate) BTreeMap<String, Field>);
 
 #[derive(Default)]
 pub(crate) struct Field {
@@ -117,26 +118,13 @@ pub(crate) struct ImageRule {
 
 impl Fields {
     /// The fields of an object schema, including those of its `allOf`.
-    pub(super) fn of(document: &Value, schema: &Value) -> Self {
-        let mut fields = Self::default();
-        fields.gather(document, schema, MAX_DEPTH);
-        fields
-    }
-
-    fn gather(&mut self, document: &Value, schema: &Value, depth: u32) {
+    fn of(document: &Value, schema: &Value, depth: u32) -> Self {
         let schema = resolve(document, schema);
-        for (name, property) in schema["properties"].as_object().into_iter().flatten() {
-            self.0.insert(name.clone(), Field::of(document, property, depth));
-        }
-        if depth > 0 {
-            for part in list(schema, "allOf") {
-                self.gather(document, part, depth - 1);
-            }
-        }
-    }
-
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &Field)> {
-        self.0.iter().map(|(name, field)| (name.as_str(), field))
+        let own = schema["properties"].as_object().into_iter().flatten();
+        let own = own.map(|(name, field)| (name.clone(), Field::of(document, field, depth)));
+        let parts = list(schema, "allOf").filter(|_| depth > 0);
+        let others = parts.flat_map(|part| Self::of(document, part, depth - 1).0);
+        Self(own.chain(others).collect())
     }
 
     pub(crate) fn get(&self, name: &str) -> Option<&Field> {
@@ -154,11 +142,7 @@ impl Field {
     fn of(document: &Value, property: &Value, depth: u32) -> Self {
         let target = target(document, property);
         let is = |kind: &str| depth > 0 && target["type"] == kind;
-        let fields = is("object").then(|| {
-            let mut fields = Fields::default();
-            fields.gather(document, target, depth - 1);
-            fields
-        });
+        let fields = is("object").then(|| Fields::of(document, target, depth - 1));
         let items = is("array").then(|| Box::new(Self::of(document, &target["items"], depth - 1)));
         let ratio =
             |end: &str| property["x-aspect-ratio"].get(end)?.as_str().and_then(AspectRatio::parse);
@@ -196,10 +180,7 @@ pub(crate) struct AspectRatio {
 impl AspectRatio {
     /// Parses two positive integers separated by a colon.
     pub(crate) fn parse(text: &str) -> Option<Self> {
-        let side = |text: &str| {
-            let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-            digits.then(|| text.parse().ok()).flatten().filter(|side: &u32| *side > 0)
-        };
+        let side = |text| digits(text)?.parse().ok().filter(|side: &u32| *side > 0);
         let (width, height) = text.split_once(':')?;
         Some(Self { width: side(width)?, height: side(height)? })
     }

@@ -1,25 +1,31 @@
-//! Shows and changes organizations, and everything in them.
+//! Shows organizations with everything in them, and changes their credits, members and finetunes.
+
+use std::sync::Arc;
 
 use axum::{
     extract::Path,
-    routing::{delete, get, post, put},
+    routing::{get, post, put},
 };
 use serde::Deserialize;
 use serde_json::json;
 
 use super::{
     Routes,
-    response::{self, At, Caller, Change, ControlResult, Problem},
+    response::{self, Caller, Change, ControlResult, Problem},
 };
 use crate::billing::{
-    accounts::{Finetune, Limits, Permission, ProjectRef, Role},
+    accounts::{
+        Actor, Finetune, Member, OrganizationRecord, Permission, Role, StoredFinetune, id_of,
+        is_finetune_name, unknown,
+    },
     credits::Credits,
+    ledger::Account,
 };
 
 pub(super) fn routes() -> Routes {
     vec![
         ("/api/roles", "GET: the roles and their permissions", get(roles)),
-        ("/api/organizations", "GET, POST {name,owner}", get(list).post(create_organization)),
+        ("/api/organizations", "GET, POST {name,owner}", get(list).post(create)),
         (
             "/api/organizations/{organization}",
             "GET: its members, projects, keys, finetunes",
@@ -36,29 +42,6 @@ pub(super) fn routes() -> Routes {
             "PUT, DELETE {shared}",
             put(set_finetune).delete(remove_finetune),
         ),
-        ("/api/organizations/{organization}/projects", "POST {name}", post(create_project)),
-        (
-            "/api/organizations/{organization}/projects/{project}/limits",
-            "PUT {daily,weekly,monthly}",
-            put(set_limits),
-        ),
-        (
-            "/api/organizations/{organization}/projects/{project}/endpoints",
-            "PUT {endpoints}: `null` is all",
-            put(set_endpoints),
-        ),
-        (
-            "/api/organizations/{organization}/projects/{project}/max_active_tasks",
-            "PUT {max_active_tasks}: `null` is the setting",
-            put(set_max_active_tasks),
-        ),
-        (
-            "/api/organizations/{organization}/projects/{project}/keys",
-            "POST {name,key}: shows it; without `key` it is random",
-            post(create_key),
-        ),
-        ("/api/keys/{key}", "DELETE: revokes it", delete(revoke_key)),
-        ("/api/keys/{key}/reveal", "POST: the complete key", post(reveal_key)),
         ("/api/transfers", "POST {from,to,amount}: moves credits", post(transfer)),
     ]
 }
@@ -91,12 +74,37 @@ struct NewOrganization {
     owner: Option<String>,
 }
 
-async fn create_organization(
+/// Creates an organization without credits. Its owner is the caller, or `owner` if the caller is
+/// the operator.
+async fn create(
     caller: Caller,
-    Change(new): Change<NewOrganization>,
+    Change(NewOrganization { name, owner }): Change<NewOrganization>,
 ) -> ControlResult {
-    let id = caller.change(|editor| editor.create_organization(&new.name, new.owner))?;
+    let id = new_id(&name)?;
+    let owner = match (&caller.actor, owner) {
+        (Actor::User(user), Some(owner)) if owner != *user => {
+            let detail = "only the operator can create an organization for another user";
+            return Err(Problem::forbidden(detail));
+        }
+        (Actor::User(user), _) => user.clone(),
+        (Actor::Operator, Some(owner)) => owner,
+        (Actor::Operator, None) => return Err(Problem::invalid("an organization needs an owner")),
+    };
+    let action = format!("create the organization `{name}`");
+    caller.attempt(&[(&id, action)], |accounts, _| {
+        if accounts.organizations.contains_key(&id) {
+            return Err(Problem::conflict(format!("the organization `{id}` already exists")));
+        }
+        let organization = OrganizationRecord { name, owner, ..Default::default() };
+        accounts.organizations.insert(Arc::clone(&id), organization);
+        Ok(())
+    })?;
     caller.organization(&id)
+}
+
+/// Derives the id of a new organization or project from its name.
+pub(super) fn new_id(name: &str) -> ControlResult<Arc<str>> {
+    id_of(name).ok_or_else(|| Problem::invalid("the name must contain a letter or digit"))
 }
 
 #[derive(Deserialize)]
@@ -105,12 +113,18 @@ struct Grant {
     amount: Credits,
 }
 
+/// Adds credits to an organization, as if it had bought them.
 async fn grant(
     caller: Caller,
     Path(id): Path<String>,
     Change(Grant { amount }): Change<Grant>,
 ) -> ControlResult {
-    caller.change_organization(&id, |editor| editor.grant(&id, amount))
+    let action = format!("add {amount} credits");
+    caller.change((&id, None), Permission::ManageCredits, action, |accounts, unix| {
+        let to = Account::Organization(id.as_str().into());
+        accounts.ledger.transfer(unix, Account::Issued, to, amount, None)
+    })?;
+    caller.organization(&id)
 }
 
 #[derive(Deserialize)]
@@ -121,12 +135,32 @@ struct Transfer {
     amount: Credits,
 }
 
-/// Moves credits, and returns both organizations.
+/// Moves credits between two organizations of the same owner, and returns both. Only that owner and
+/// the operator may do that. The audit logs of both organizations record it.
 async fn transfer(
     caller: Caller,
     Change(Transfer { from, to, amount }): Change<Transfer>,
 ) -> ControlResult {
-    caller.change(|editor| editor.transfer(&from, &to, amount))?;
+    let actions = [
+        (&*from, format!("transfer {amount} credits to `{to}`")),
+        (&*to, format!("receive {amount} credits from `{from}`")),
+    ];
+    caller.attempt(&actions, |accounts, unix| {
+        let owner = accounts.organization_mut(&from)?.owner.clone();
+        let same_owner = accounts.organization_mut(&to)?.owner == owner;
+        if !same_owner || caller.actor != Actor::Operator && caller.actor.name() != owner {
+            let detail = "only the owner of both organizations can transfer credits between them";
+            return Err(Problem::forbidden(detail));
+        }
+        if amount == Credits::ZERO {
+            return Err(Problem::invalid("the amount of a transfer must be above zero"));
+        }
+        if from == to {
+            return Err(Problem::invalid("source and destination are the same organization"));
+        }
+        let [from, to] = [&*from, &*to].map(|id| Account::Organization(id.into()));
+        accounts.ledger.transfer(unix, from, to, amount, None)
+    })?;
     let mut both = caller.state.organizations(&caller.actor);
     both.retain(|organization| [&*from, &*to].contains(&&*organization.id));
     response::json(&json!({ "organizations": both }))
@@ -140,16 +174,33 @@ struct Membership {
     project: Option<String>,
 }
 
+/// Gives a user a role in an organization, or in one of its projects.
 async fn set_role(
     caller: Caller,
     Path((id, user)): Path<(String, String)>,
     Change(Membership { role, project }): Change<Membership>,
 ) -> ControlResult {
-    caller.change_organization(&id, |editor| editor.set_role(&id, project.as_deref(), &user, role))
+    let place = project.as_ref().map_or("the organization".to_owned(), |id| format!("`{id}`"));
+    let action = format!("give `{user}` the role {role:?} in {place}");
+    caller.change_organization((&id, None), Permission::ManageMembers, action, |organization| {
+        let Some(project) = project else {
+            let new = Member { user: user.clone(), role, projects: Default::default() };
+            organization.members.entry(user).or_insert(new).role = role;
+            return Ok(());
+        };
+        organization.project_mut(&project)?;
+        let member = organization.members.get_mut(&user);
+        member.ok_or_else(|| unknown("member", &user))?.projects.insert(project, role);
+        Ok(())
+    })
 }
 
+/// Removes a user from an organization.
 async fn remove_member(caller: Caller, Path((id, user)): Path<(String, String)>) -> ControlResult {
-    caller.change_organization(&id, |editor| editor.remove_member(&id, &user))
+    let action = format!("remove the member `{user}`");
+    caller.change_organization((&id, None), Permission::ManageMembers, action, |organization| {
+        organization.members.remove(&user).map(drop).ok_or_else(|| unknown("member", &user))
+    })
 }
 
 #[derive(Deserialize)]
@@ -159,100 +210,31 @@ struct Sharing {
     shared: bool,
 }
 
+/// Adds a finetune, or sets whether an existing one is shared, even while it is trained.
 async fn set_finetune(
     caller: Caller,
     Path((id, name)): Path<(String, String)>,
     Change(Sharing { shared }): Change<Sharing>,
 ) -> ControlResult {
-    caller.change_organization(&id, |editor| editor.set_finetune(&id, Finetune { name, shared }))
+    if !is_finetune_name(&name) {
+        return Err(Problem::invalid("a finetune name must not be empty or contain a slash"));
+    }
+    let how = if shared { "shared" } else { "private" };
+    let action = format!("set the {how} finetune `{name}`");
+    caller.change_organization((&id, None), Permission::ManageFinetunes, action, |organization| {
+        let new = StoredFinetune::usable(Finetune { name: name.clone(), shared });
+        organization.finetunes.entry(name).or_insert(new).finetune.shared = shared;
+        Ok(())
+    })
 }
 
+/// Removes a finetune. Requests that name it are rejected from now on.
 async fn remove_finetune(
     caller: Caller,
     Path((id, name)): Path<(String, String)>,
 ) -> ControlResult {
-    caller.change_organization(&id, |editor| editor.remove_finetune(&id, &name))
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Named {
-    name: String,
-}
-
-async fn create_project(
-    caller: Caller,
-    Path(id): Path<String>,
-    Change(Named { name }): Change<Named>,
-) -> ControlResult {
-    caller.change_organization(&id, |editor| editor.create_project(&id, &name))
-}
-
-async fn set_limits(
-    caller: Caller,
-    At(at): At<ProjectRef>,
-    Change(limits): Change<Limits>,
-) -> ControlResult {
-    caller.change_organization(&at.organization, |editor| editor.set_limits(&at, limits))
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Endpoints {
-    endpoints: Option<Vec<String>>,
-}
-
-async fn set_endpoints(
-    caller: Caller,
-    At(at): At<ProjectRef>,
-    Change(Endpoints { endpoints }): Change<Endpoints>,
-) -> ControlResult {
-    for pattern in endpoints.iter().flatten() {
-        caller.state.contract.check_pattern(pattern).map_err(Problem::invalid)?;
-    }
-    caller.change_organization(&at.organization, |editor| editor.set_endpoints(&at, endpoints))
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Cap {
-    max_active_tasks: Option<usize>,
-}
-
-async fn set_max_active_tasks(
-    caller: Caller,
-    At(at): At<ProjectRef>,
-    Change(Cap { max_active_tasks }): Change<Cap>,
-) -> ControlResult {
-    caller.change_organization(&at.organization, |editor| {
-        editor.set_max_active_tasks(&at, max_active_tasks)
+    let action = format!("remove the finetune `{name}`");
+    caller.change_organization((&id, None), Permission::ManageFinetunes, action, |organization| {
+        organization.finetunes.remove(&name).map(drop).ok_or_else(|| unknown("finetune", &name))
     })
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct NewKey {
-    name: String,
-    /// The key itself. A random key is created if this is missing.
-    key: Option<String>,
-}
-
-async fn create_key(
-    caller: Caller,
-    At(at): At<ProjectRef>,
-    Change(new): Change<NewKey>,
-) -> ControlResult {
-    let chance = caller.state.chance;
-    let (id, key) = caller.change(|editor| editor.create_key(&at, &new.name, new.key, chance))?;
-    response::json(&json!({ "id": id, "key": key }))
-}
-
-async fn reveal_key(caller: Caller, Path(id): Path<String>) -> ControlResult {
-    let key = caller.change(|editor| editor.reveal_key(&id))?;
-    response::json(&json!({ "id": id, "key": key }))
-}
-
-async fn revoke_key(caller: Caller, Path(id): Path<String>) -> ControlResult {
-    caller.change(|editor| editor.revoke_key(&id))?;
-    response::json(&json!({ "id": id, "revoked": true }))
 }

@@ -16,11 +16,11 @@ use axum::{
 };
 
 use sha2::{Digest as _, Sha256};
-use url::form_urlencoded;
 
 use super::response::Problem;
 use crate::{
     contract::key_header,
+    endpoints,
     http::{outgoing::USER_AGENT, response::media_type},
     values::secret::Secret,
 };
@@ -97,11 +97,7 @@ impl Guard {
     /// With a token, any host is accepted: the browser sends the cookie with the token only to the
     /// name that has set it.
     fn host(&self, request: &Request) -> Result<Authority, Problem> {
-        let named = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
-        let host = match request.uri().authority() {
-            Some(authority) => Some(authority.clone()),
-            None => named.and_then(|host| host.parse().ok()),
-        };
+        let host = endpoints::host(request.uri(), request.headers());
         let is_here = |host: &Authority| {
             self.token.is_some()
                 || host.port_u16().unwrap_or(80) == self.port && is_loopback(host.host())
@@ -205,8 +201,7 @@ impl Token {
         if request.method() != Method::GET || uri.path() != "/" {
             return None;
         }
-        let mut parameters = form_urlencoded::parse(uri.query()?.as_bytes());
-        let (_, given) = parameters.find(|(name, _)| name == "token")?;
+        let given = endpoints::parameter(uri, "token")?;
         let cookie = self
             .is(&given)
             .then(|| format!("{COOKIE}={}; HttpOnly; SameSite=Strict; Path=/", self.0.expose()))?;

@@ -121,7 +121,7 @@ impl<'t> Entry<'t> {
     }
 
     fn csv(&self) -> String {
-        let cost = self.cost.hundredths() as f64 / 100.0;
+        let cost = f64::from(self.cost);
         let prompt = self.prompt.replace('"', "\"\"");
         format!("{},{},{},{cost},\"{prompt}\"\r\n", self.time, self.task_id, self.model)
     }
@@ -172,14 +172,10 @@ pub(super) async fn webhooks(
 
 /// Sends a webhook again, and returns the new delivery.
 pub(super) async fn redeliver(caller: Caller, At(number): At<u64>) -> ControlResult {
-    let unknown = || Problem::unknown("delivery");
-    let again = caller.state.webhooks.redeliver(number).ok_or_else(unknown)?;
-    let view = caller.state.webhooks.views().into_iter().find(|delivery| delivery.id == again);
-    let view = view.ok_or_else(unknown)?;
-    let organization = {
-        let records = caller.state.records();
-        records.tasks.get(&view.task).map(|task| task.project.organization.clone())
-    };
+    let view = caller.state.webhooks.redeliver(number);
+    let view = view.ok_or_else(|| Problem::unknown("delivery"))?;
+    let task = caller.state.records().tasks.get(&view.task).map(|task| task.project.clone());
+    let organization = task.map(|project| project.organization);
     let action = format!("send the webhook {number} of the task {} again", view.task);
     caller.record(organization.as_deref(), action);
     response::json(&view)

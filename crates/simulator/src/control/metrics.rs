@@ -51,7 +51,7 @@ fn histogram(delays: &Histogram) -> Series {
 pub(super) async fn show(State(state): Shared) -> Response {
     let counts = state.counts();
     let ended = [("ready", counts.ready), ("failed", counts.failed)];
-    let charged = vec![(String::new(), counts.charged.hundredths() as f64 / 100.0)];
+    let charged = vec![(String::new(), counts.charged.into())];
     let measured = state.records().lateness.clone();
     let mut text = String::new();
     let mut add = |name: &str, help: &str, series: Series| {

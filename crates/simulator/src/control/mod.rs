@@ -9,6 +9,7 @@ mod guard;
 mod logs;
 mod metrics;
 mod openapi;
+mod projects;
 mod response;
 mod state;
 mod tasks;
@@ -96,6 +97,7 @@ fn routes() -> Routes {
         ),
     ];
     routes.extend(accounts::routes());
+    routes.extend(projects::routes());
     routes.extend(faults::routes());
     routes.extend(tasks::routes());
     routes
@@ -106,9 +108,8 @@ pub(crate) fn router(state: Arc<AppState>, address: SocketAddr) -> Router {
     let endpoint = |region| {
         endpoints::router(Endpoint { state: Arc::clone(&state), region, is_forwarded: true })
     };
-    let (global, regional) = (endpoint(Region::Global), endpoint(Region::Regional));
-    let routes = routes().into_iter();
-    routes
+    routes()
+        .into_iter()
         .fold(page(), |router, (path, _, methods)| router.route(path, methods))
         .method_not_allowed_fallback(async || {
             Problem::new(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed")
@@ -117,8 +118,8 @@ pub(crate) fn router(state: Arc<AppState>, address: SocketAddr) -> Router {
         .with_state(Arc::clone(&state))
         .merge(viewer())
         // The service itself, which the page can call this way without a request to another origin.
-        .nest_service("/try/global", global)
-        .nest_service("/try/regional", regional)
+        .nest_service("/try/global", endpoint(Region::Global))
+        .nest_service("/try/regional", endpoint(Region::Regional))
         .layer(axum::middleware::from_fn_with_state(
             guard::Guard::new(address, state.config.control_token.as_ref()),
             guard::check,

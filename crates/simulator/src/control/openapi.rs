@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Shared,
-    response::{self, ControlResult, Parameters, Problem},
+    response::{self, ControlResult, Parameters},
 };
 use crate::{
     contract::{self, Region},
@@ -51,8 +51,7 @@ pub(super) async fn document(
     State(state): Shared,
     Parameters(variant): Parameters<Variant>,
 ) -> ControlResult {
-    let mut document: Value =
-        serde_json::from_str(contract::DOCUMENT).map_err(|_| Problem::internal())?;
+    let mut document = Value::clone(contract::document());
     let prefix = &state.config.model_prefix;
     let (global, regional) = (state.base(Region::Global), state.base(Region::Regional));
     document["servers"] = json!([{ "url": global, "description": "This simulator." }]);

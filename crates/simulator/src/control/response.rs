@@ -1,7 +1,7 @@
 //! Requests and responses of the control interface. Bodies are JSON, and errors are `{"detail":
 //! "..."}`. A [`Caller`] is the sender of a request, with their permissions.
 
-use std::{convert::Infallible, sync::Arc};
+use std::{convert::Infallible, sync::Arc, time::Duration};
 
 use axum::{
     extract::{FromRequest, FromRequestParts, Path, Query, Request},
@@ -11,7 +11,7 @@ use serde::{Serialize, de::DeserializeOwned};
 
 pub(super) use crate::http::response::{Handled as ControlResult, Problem};
 use crate::{
-    billing::accounts::{Actor, Editor},
+    billing::accounts::{Accounts, Actor, OrganizationRecord, Permission, Place},
     http::{
         body::{self, ReadBody},
         response,
@@ -27,9 +27,13 @@ pub(super) fn json(value: &impl Serialize) -> ControlResult {
 }
 
 /// Reads a request body of at most `limit` bytes.
-pub(super) async fn body(request: Request, limit: usize) -> ControlResult<ReadBody> {
+pub(super) async fn body(
+    state: &AppState,
+    request: Request,
+    limit: usize,
+) -> ControlResult<ReadBody> {
     let (head, mut body) = request.into_parts();
-    body::read(&head, &mut body, limit, None).await
+    body::read(&head, &mut body, limit, None, state.config.client_timeout).await
 }
 
 /// The parameters in the query of a request.
@@ -62,15 +66,16 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for At<T> {
 /// The body of a request that changes something.
 pub(super) struct Change<T>(pub(super) T);
 
-impl<S: Sync, T: DeserializeOwned> FromRequest<S> for Change<T> {
+impl<T: DeserializeOwned> FromRequest<Arc<AppState>> for Change<T> {
     type Rejection = Problem;
 
-    async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
-        let bytes = body(request, MAX_BODY_BYTES).await?;
-        let value = serde_json::from_slice(&bytes).map_err(|error| match error.classify() {
-            serde_json::error::Category::Data => Problem::invalid(error.to_string()),
-            _ => Problem::malformed(format!("Could not parse the body: {error}")),
-        })?;
+    async fn from_request(request: Request, state: &Arc<AppState>) -> Result<Self, Problem> {
+        let body = body(state, request, MAX_BODY_BYTES).await?;
+        let value =
+            serde_json::from_slice(&body.bytes).map_err(|error| match error.classify() {
+                serde_json::error::Category::Data => Problem::invalid(error.to_string()),
+                _ => Problem::malformed(format!("Could not parse the body: {error}")),
+            })?;
         Ok(Self(value))
     }
 }
@@ -99,21 +104,60 @@ impl FromRequestParts<Arc<AppState>> for Caller {
 }
 
 impl Caller {
-    /// Makes a change to the accounts.
-    pub(super) fn change<T>(
+    /// Attempts a change of the accounts, at the Unix time that it gets. Records the attempt in the
+    /// audit logs of these organizations, even if it fails.
+    pub(super) fn attempt<T>(
         &self,
-        change: impl FnOnce(Editor<'_>) -> ControlResult<T>,
+        actions: &[(&str, String)],
+        change: impl FnOnce(&mut Accounts, Duration) -> ControlResult<T>,
     ) -> ControlResult<T> {
-        change(self.state.editor(&mut self.state.records(), self.actor.clone()))
+        let mut records = self.state.records();
+        let (accounts, unix) = (&mut records.accounts, self.state.clock.unix_now());
+        let outcome = change(accounts, unix);
+        // Nothing is recorded if an organization does not exist.
+        if actions.iter().all(|(id, _)| accounts.organizations.contains_key(*id)) {
+            for (id, action) in actions {
+                let (name, action) = (self.actor.name(), action.clone());
+                accounts.record(unix, name, Some(id), action, outcome.is_ok());
+            }
+        }
+        outcome
     }
 
-    /// Makes a change to an organization, and responds with the organization.
-    pub(super) fn change_organization<T>(
+    /// Attempts a change in an organization or in one of its projects, for which the caller needs a
+    /// permission.
+    pub(super) fn change<T>(
         &self,
-        id: &str,
-        change: impl FnOnce(Editor<'_>) -> ControlResult<T>,
+        place: Place<'_>,
+        permission: Permission,
+        action: String,
+        change: impl FnOnce(&mut Accounts, Duration) -> ControlResult<T>,
+    ) -> ControlResult<T> {
+        let (organization, _) = place;
+        let name = self.actor.name();
+        let refusal = format!("{name} is not allowed to {action} in `{organization}`");
+        self.attempt(&[(organization, action)], |accounts, unix| {
+            accounts.organization_mut(organization)?;
+            if accounts.may(&self.actor, place, permission) {
+                change(accounts, unix)
+            } else {
+                Err(Problem::forbidden(refusal))
+            }
+        })
+    }
+
+    /// Like [`change`](Self::change), but changes only the organization, and responds with it.
+    pub(super) fn change_organization(
+        &self,
+        place: Place<'_>,
+        permission: Permission,
+        action: String,
+        change: impl FnOnce(&mut OrganizationRecord) -> ControlResult<()>,
     ) -> ControlResult {
-        self.change(change)?;
+        let (id, _) = place;
+        self.change(place, permission, action, |accounts, _| {
+            change(accounts.organization_mut(id)?)
+        })?;
         self.organization(id)
     }
 
@@ -128,6 +172,7 @@ impl Caller {
     /// simulator.
     pub(super) fn record(&self, organization: Option<&str>, action: String) {
         let mut records = self.state.records();
-        self.state.editor(&mut records, self.actor.clone()).record(organization, action);
+        let unix = self.state.clock.unix_now();
+        records.accounts.record(unix, self.actor.name(), organization, action, true);
     }
 }

@@ -90,25 +90,25 @@ impl From<RestoreError> for Problem {
 
 pub(super) async fn snapshot(State(state): Shared) -> ControlResult {
     let snapshot = Snapshot::of(&state);
-    let json = state.readers.run(JobSize::Large, move || snapshot.to_json()).await;
-    let json = json.map_err(|_| Problem::internal())?;
+    let json = state.readers.run(JobSize::Large, move || snapshot.to_json()).await?;
     Ok(([(header::CONTENT_TYPE, "application/json")], json).into_response())
 }
 
 pub(super) async fn restore(State(state): Shared, request: Request) -> ControlResult {
     let limit = snapshot::max_bytes(state.config.max_kept_bytes);
-    let body = response::body(request, limit).await.map_err(|problem| match problem.status {
-        StatusCode::PAYLOAD_TOO_LARGE => {
-            let detail = format!(
-                "The snapshot is larger than {limit} bytes: raise `max_kept_bytes` of this \
+    let body =
+        response::body(&state, request, limit).await.map_err(|problem| match problem.status {
+            StatusCode::PAYLOAD_TOO_LARGE => {
+                let detail = format!(
+                    "The snapshot is larger than {limit} bytes: raise `max_kept_bytes` of this \
                  simulator, or take a snapshot of fewer tasks"
-            );
-            Problem::new(problem.status, detail)
-        }
-        _ => problem,
-    })?;
-    let job = move || match serde_json::from_slice::<serde::de::IgnoredAny>(&body) {
-        Ok(_) => Ok(Snapshot::from_json(&body)?),
+                );
+                Problem::new(problem.status, detail)
+            }
+            _ => problem,
+        })?;
+    let job = move || match serde_json::from_slice::<serde::de::IgnoredAny>(&body.bytes) {
+        Ok(_) => Ok(Snapshot::from_json(&body.bytes)?),
         Err(error) => Err(Problem::malformed(format!("Could not parse the body: {error}"))),
     };
     let snapshot = state.readers.run(JobSize::Large, job).await??;

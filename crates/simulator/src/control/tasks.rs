@@ -177,7 +177,7 @@ async fn list(State(state): Shared, Parameters(mut wanted): Parameters<Wanted>) 
         "now": now.as_secs_f64(),
         "tasks": tasks,
         "next": next,
-        "operations": records.tasks.operations().collect::<Vec<_>>(),
+        "operations": records.tasks.operations(),
         "projects": projects,
     });
     drop(records);
@@ -214,27 +214,22 @@ fn in_full(state: &AppState, id: &str) -> ControlResult {
 
 /// Returns what has happened to the task, oldest first, with Unix times.
 fn timeline(state: &AppState, task: &Task, now: Duration) -> Vec<Value> {
-    let once = |kind, at, detail: &str| Happening {
-        kind,
-        detail: detail.into(),
-        count: 1,
-        first: at,
-        last: at,
-    };
-    let mut happenings = vec![once(HappeningKind::Accepted, task.accepted_at, "")];
+    let mut happenings = vec![Happening::once(HappeningKind::Accepted, task.accepted_at, "")];
     let outcome = task.outcome(now);
-    let ended = outcome.map(|one| once(HappeningKind::Ended, task.final_at, one.status()));
+    let ended =
+        outcome.map(|one| Happening::once(HappeningKind::Ended, task.final_at, one.status()));
     happenings.extend(ended);
     happenings.extend_from_slice(&task.timeline.0);
     for delivery in state.webhooks.views_of(&task.id) {
         let detail = |outcome: &str| format!("to {}: {outcome}", delivery.url);
         if let Some(refusal) = delivery.refusal.as_ref().filter(|_| outcome.is_some()) {
             let refusal = detail(refusal);
-            happenings.push(once(HappeningKind::WebhookFailed, task.final_at, &refusal));
+            let kind = HappeningKind::WebhookFailed;
+            happenings.push(Happening::once(kind, task.final_at, &refusal));
         }
         happenings.extend(delivery.attempts.iter().map(|attempt| {
             let (kind, outcome) = attempted(attempt);
-            once(kind, state.clock.unix_at(attempt.at), &detail(&outcome))
+            Happening::once(kind, state.clock.unix_at(attempt.at), &detail(&outcome))
         }));
     }
     // The sort is stable, so happenings of the same moment stay in this order.
@@ -294,13 +289,12 @@ async fn picture(
     Path(id): Path<String>,
     headers: HeaderMap,
 ) -> ControlResult {
-    match delivery::picture(&state, &id).await {
-        Ok((kind, bytes)) => {
-            Ok(Part::requested(&headers, bytes.len()).response(kind, bytes, Body::from))
-        }
-        Err(problem) if problem.status == StatusCode::NOT_FOUND => Err(Problem::unknown("picture")),
-        Err(problem) => Err(problem),
-    }
+    let picture = delivery::picture(&state, &id).await;
+    let (kind, bytes) = picture.map_err(|problem| match problem.status {
+        StatusCode::NOT_FOUND => Problem::unknown("picture"),
+        _ => problem,
+    })?;
+    Ok(Part::requested(&headers, bytes.len()).response(kind, bytes, Body::from))
 }
 
 /// The body of a change that has no parameters.

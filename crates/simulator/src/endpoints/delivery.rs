@@ -12,7 +12,7 @@ use tracing::debug;
 
 use super::parameter;
 use crate::{
-    faults::{AppliedFaults, FaultPlace, RequestedFaults, cut_short},
+    faults::{AppliedFaults, FaultPlace, FaultSource, RequestedFaults, cut_short},
     http::{
         response::{Handled, Part, Problem},
         signed_url::EXPIRED,
@@ -41,7 +41,8 @@ pub(super) async fn deliver(
     let id = file.split('.').next().unwrap_or_default();
     record.set_task(id);
     let mut requested =
-        RequestedFaults::in_header(headers, FaultPlace::Delivery).map_err(Problem::malformed)?;
+        RequestedFaults::in_header(headers, FaultSource::Request(FaultPlace::Delivery))
+            .map_err(Problem::malformed)?;
     let resets = {
         let Records { tasks, lateness, resets, .. } = &mut *state.records();
         if let Some(task) = tasks.get_mut(id) {

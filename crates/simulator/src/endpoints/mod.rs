@@ -12,14 +12,16 @@ use axum::{
     Router,
     body::Body,
     extract::{Request, State},
-    http::{HeaderValue, StatusCode, Uri, Version, header, request::Parts, uri::Authority},
+    http::{
+        HeaderMap, HeaderValue, StatusCode, Uri, Version, header, request::Parts, uri::Authority,
+    },
     response::{IntoResponse as _, Response},
 };
 use serde_json::json;
 use url::form_urlencoded;
 
 use crate::{
-    contract::{Action, MAX_VIOLATIONS, Region, Violation, neutral_path},
+    contract::{MAX_VIOLATIONS, Region, Violation, neutral_path},
     http::{
         body,
         response::{self, Handled, Problem},
@@ -51,21 +53,23 @@ impl Endpoint {
         if let Some(url) = configured {
             return url.trim_end_matches('/').to_owned();
         }
-        match host(head).filter(|_| !self.is_forwarded) {
+        // Refuse user information, because the response would make the client send it to the host.
+        let host = host(&head.uri, &head.headers).filter(|host| !host.as_str().contains('@'));
+        match host.filter(|_| !self.is_forwarded) {
             Some(host) => format!("{}://{host}", config.scheme()),
             None => self.state.base(self.region).to_owned(),
         }
     }
 }
 
-fn host(head: &Parts) -> Option<Authority> {
-    let named = || head.headers.get(header::HOST)?.to_str().ok()?.parse().ok();
-    // Refuse user information, because the response would make the client send it to the host.
-    head.uri.authority().cloned().or_else(named).filter(|host| !host.as_str().contains('@'))
+/// The host that a request names.
+pub(crate) fn host(uri: &Uri, headers: &HeaderMap) -> Option<Authority> {
+    let named = || headers.get(header::HOST)?.to_str().ok()?.parse().ok();
+    uri.authority().cloned().or_else(named)
 }
 
 /// Returns a parameter in the query of a URL.
-fn parameter(uri: &Uri, name: &str) -> Option<String> {
+pub(crate) fn parameter(uri: &Uri, name: &str) -> Option<String> {
     let mut parameters = form_urlencoded::parse(uri.query()?.as_bytes());
     parameters.find(|(key, _)| key == name).map(|(_, value)| value.into_owned())
 }
@@ -142,27 +146,25 @@ async fn dispatch(
     record.operation = Some(name.to_owned());
     let project = state.records().accounts.caller(&head.headers).map_err(Problem::forbidden)?;
     record.set_project(&project);
-    match &operation.action {
-        Action::Poll => poll::poll(endpoint, &project, head, record).await,
-        Action::Submit(_) if state.config.strict && operation.region != endpoint.region => {
-            let region = operation.region;
-            let detail = format!("The {region} base URL serves this endpoint, and not this one");
-            Err(Problem::new(StatusCode::NOT_FOUND, detail))
-        }
-        Action::Submit(submission) => {
-            if !state.records().accounts.admits(&project, name) {
-                return Err(Problem::forbidden("The project has no access to this endpoint"));
-            }
-            let call = submit::Call {
-                endpoint: endpoint.clone(),
-                project,
-                submission: Arc::clone(submission),
-                operation: name.to_owned(),
-                operation_id: operation.id.clone(),
-                base: endpoint.public_base(head),
-                headers: head.headers.clone(),
-            };
-            submit::submit(call, head, body, record).await
-        }
+    let Some(submission) = &operation.submission else {
+        return poll::poll(endpoint, &project, head, record).await;
+    };
+    if state.config.strict && operation.region != endpoint.region {
+        let region = operation.region;
+        let detail = format!("The {region} base URL serves this endpoint, and not this one");
+        return Err(Problem::new(StatusCode::NOT_FOUND, detail));
     }
+    if !state.records().accounts.admits(&project, name) {
+        return Err(Problem::forbidden("The project has no access to this endpoint"));
+    }
+    let call = submit::Call {
+        endpoint: endpoint.clone(),
+        project,
+        submission: Arc::clone(submission),
+        operation: name.to_owned(),
+        operation_id: operation.id.clone(),
+        base: endpoint.public_base(head),
+        headers: head.headers.clone(),
+    };
+    submit::submit(call, head, body, record).await
 }

@@ -13,7 +13,7 @@ use super::{Endpoint, invalid, parameter};
 use crate::{
     billing::accounts::ProjectRef,
     contract::Violation,
-    faults::{AppliedFaults, FalseStatus, FaultPlace, RequestedFaults},
+    faults::{AppliedFaults, FalseStatus, FaultPlace, FaultSource, RequestedFaults},
     http::response::{self, Handled, Problem},
     journal::RequestRecord,
     state::{AppState, Records},
@@ -38,7 +38,8 @@ pub(super) async fn poll(
     };
     record.set_task(&id);
     let mut requested =
-        RequestedFaults::in_header(&head.headers, FaultPlace::Poll).map_err(Problem::malformed)?;
+        RequestedFaults::in_header(&head.headers, FaultSource::Request(FaultPlace::Poll))
+            .map_err(Problem::malformed)?;
     let (response, applied) = respond(endpoint, head, (project, &id), &mut requested);
     record.faults = applied.names();
     Ok(applied.delay(&endpoint.state.clock, response).await)
@@ -91,15 +92,10 @@ fn respond(
         }
     };
     *polls += 1;
-    (response::json(status_code(endpoint, &body), &body), applied)
-}
-
-fn status_code(endpoint: &Endpoint, body: &Value) -> StatusCode {
-    if body["status"] == Outcome::NotFound.status() {
-        StatusCode::from_u16(endpoint.state.config.not_found_status).unwrap_or_default()
-    } else {
-        StatusCode::OK
-    }
+    let is_missing = body.get("status").is_some_and(|text| text == Outcome::NotFound.status());
+    let status = if is_missing { state.config.not_found_status } else { 200 };
+    let status = StatusCode::from_u16(status).unwrap_or_default();
+    (response::json(status, &body), applied)
 }
 
 /// Returns the result that a poll of the task gets now, with a delivery URL at `base`.

@@ -31,7 +31,7 @@ use super::{Endpoint, invalid};
 use crate::{
     billing::{accounts::ProjectRef, credits::Megapixels},
     contract::{Step, Submission, Validated, Violation},
-    faults::{FaultPlace, RequestedFaults},
+    faults::{FaultSource, RequestedFaults},
     http::{
         body::{self, ReadBody},
         response::{Handled, Problem, media_type},
@@ -73,7 +73,7 @@ pub(super) async fn submit(
     record: &mut RequestRecord,
 ) -> Handled {
     let state = &call.endpoint.state;
-    let faults = RequestedFaults::in_header(&call.headers, FaultPlace::Submission)
+    let faults = RequestedFaults::in_header(&call.headers, FaultSource::Submission)
         .map_err(Problem::malformed)?;
     check_content_type(&call.headers)?;
     if body::announced(&call.headers).is_none_or(|length| length > MAX_SMALL_BODY) {
@@ -81,11 +81,12 @@ pub(super) async fn submit(
         let nothing = Megapixels::default();
         admit(&call, &mut state.records(), price.of(nothing, nothing))?;
     }
-    let body =
-        body::read(head, body, state.config.max_body_bytes, body::share(&state.bodies)).await?;
+    let share = Arc::clone(&state.bodies).try_acquire_many_owned(0).ok();
+    let (limit, time) = (state.config.max_body_bytes, state.config.client_timeout);
+    let body = body::read(head, body, limit, share, time).await?;
     let (call, body) = (Arc::new(call), Arc::new(body));
     let mut valid = examine(&call, &body, record).await?;
-    valid.directives.faults.join(faults, &call.operation, &call.headers, &body);
+    valid.directives.faults.join(faults, &call.operation, &call.headers, &body.bytes);
     let (response, applied) = accept::accept(&call, valid, record)?;
     Ok(applied.delay(&call.endpoint.state.clock, response).await)
 }
@@ -109,8 +110,8 @@ const MAX_TEXT_BYTES: usize = 1 << 20;
 struct Examined {
     request: Result<ValidRequest, Vec<Violation>>,
     images: Vec<(Vec<Step>, Inline)>,
-    /// The body for the journal, without images and secrets. Empty if the body is not JSON.
-    logged: String,
+    /// The body for the journal, without images and secrets, if it is JSON.
+    logged: Option<LoggedRequest>,
 }
 
 /// Validates a body, and fetches the images that it gives by their URLs. Decodes each image as a
@@ -121,14 +122,14 @@ async fn examine(
     record: &mut RequestRecord,
 ) -> Handled<ValidRequest> {
     let state = &call.endpoint.state;
-    let mut size = JobSize::of_bytes(body.len());
+    let mut size = JobSize::of_bytes(body.bytes.len());
     if call.submission.rules.kind == OperationKind::Video {
         // A body of a few bytes can contain a video with large frames.
         size = size.max(JobSize::Small);
     }
     let read = async |fetched: Fetched| {
         let (call, body) = (Arc::clone(call), Arc::clone(body));
-        state.readers.run(size, move || Examined::of(&call, &body, &fetched)).await
+        state.readers.run(size, move || Examined::of(&call, &body.bytes, &fetched)).await
     };
     let examined = match (read(Fetched::new()).await?, &state.fetcher) {
         (Ok(examined), _) => examined,
@@ -138,7 +139,9 @@ async fn examine(
         }
         (Err(_), None) => return Err(Problem::internal()),
     };
-    record.set_request(&examined.logged);
+    if let Some(logged) = &examined.logged {
+        record.set_request(logged.json());
+    }
     // Return violations before decoding the images, because decoding can take seconds.
     let valid = examined.request.map_err(invalid)?;
     let mut damaged = Vec::new();
@@ -159,26 +162,17 @@ impl Examined {
     /// Examines a body. If images must be fetched first, returns their URLs.
     fn of(call: &Call, body: &[u8], fetched: &Fetched) -> Result<Self, BTreeSet<String>> {
         let state = &call.endpoint.state;
-        let mut images = Vec::new();
-        let request = match validation::check(&state.config, &call.submission, body, fetched) {
-            Err(violation) => Err(vec![violation]),
-            Ok(mut checked) => {
-                if state.fetcher.is_some()
-                    && checked.violations.is_empty()
-                    && !checked.addresses.is_empty()
-                {
-                    return Err(checked.addresses);
-                }
-                images = std::mem::take(&mut checked.images);
-                interpret(call, checked)
-            }
-        };
+        let mut checked = validation::check(&state.config, &call.submission, body, fetched);
+        if state.fetcher.is_some() && checked.violations.is_empty() && !checked.addresses.is_empty()
+        {
+            return Err(checked.addresses);
+        }
+        let images = std::mem::take(&mut checked.images);
+        let request = interpret(call, checked);
+        let refused = || LoggedRequest::of_refused(body, &state.contract.secret_fields);
         let logged = match &request {
-            Ok(valid) => valid.shown.json().to_owned(),
-            Err(_) if check_limits(body).is_err() => String::new(),
-            Err(_) => LoggedRequest::of_refused(body, &state.contract.secret_fields)
-                .map(|request| request.json().to_owned())
-                .unwrap_or_default(),
+            Ok(valid) => Some(valid.shown.clone()),
+            Err(_) => check_limits(body).ok().and_then(|()| refused()),
         };
         Ok(Self { request, images, logged })
     }

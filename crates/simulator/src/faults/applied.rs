@@ -17,9 +17,13 @@ use super::{
     table::{Effect, FalseFile, FalseResponse, FalseStatus, FaultPlace},
 };
 use crate::{
-    http::{Cut, IdleClose, response, signed_url::EXPIRED},
+    http::{
+        Cut, IdleClose,
+        response::{self, Problem},
+        signed_url::EXPIRED,
+    },
     runtime::clock::Clock,
-    webhooks::WebhookFaults,
+    webhooks::WebhookFault,
 };
 
 /// The response during an outage.
@@ -38,47 +42,42 @@ impl AppliedFaults {
 
     /// The name of the fault that determines the response.
     pub(crate) fn decisive(&self) -> Option<&'static str> {
-        let decisive = self.0.iter().find(|fault| fault.effect.is_exclusive());
-        decisive.map(|fault| fault.known.name)
+        self.exclusive().map(|fault| fault.known.name)
     }
 
-    fn effects(&self) -> impl Iterator<Item = &Effect> {
-        self.0.iter().map(|fault| &fault.effect)
+    /// The fault that determines the response. A request has at most one.
+    fn exclusive(&self) -> Option<&FaultSpec> {
+        self.0.iter().find(|fault| fault.effect.is_exclusive())
     }
 
     /// The response with which a fault replaces all processing of the request.
     pub(crate) fn replacement(&self, place: FaultPlace) -> Option<Response> {
-        self.effects().find_map(|effect| match effect {
+        match self.exclusive()?.effect {
             Effect::Instead(FalseResponse::Cut(_)) if place == FaultPlace::Delivery => None,
             Effect::Outage(_) => Some(of_request(OUTAGE)),
-            Effect::Instead(response) => Some(of_request(*response)),
+            Effect::Instead(response) => Some(of_request(response)),
             _ => None,
-        })
+        }
     }
 
     /// The response to an accepted submission, or the response with which a fault replaces it.
     pub(crate) fn after(&self, response: Response) -> Response {
-        let replacement = self.effects().find_map(|effect| match effect {
-            Effect::AfterAcceptance(response) => Some(of_request(*response)),
-            _ => None,
-        });
-        replacement.unwrap_or(response)
+        match self.exclusive().map(|fault| &fault.effect) {
+            Some(Effect::AfterAcceptance(response)) => of_request(*response),
+            _ => response,
+        }
     }
 
     /// The base of the polling URL, if a fault sets a host other than the simulator's own.
     pub(crate) fn foreign_base(&self, scheme: &str) -> Option<String> {
-        self.effects().find_map(|effect| match effect {
-            Effect::PollingHost(host) => Some(format!("{scheme}://{host}")),
-            _ => None,
-        })
+        let Effect::PollingHost(host) = &self.exclusive()?.effect else { return None };
+        Some(format!("{scheme}://{host}"))
     }
 
     /// The status in the poll response, if a fault replaces the status of the task.
     pub(crate) fn status(&self) -> Option<FalseStatus> {
-        self.effects().find_map(|effect| match effect {
-            Effect::Status(status) => Some(*status),
-            _ => None,
-        })
+        let Effect::Status(status) = self.exclusive()?.effect else { return None };
+        Some(status)
     }
 
     /// The response with which a fault replaces a delivery of this media type.
@@ -87,25 +86,23 @@ impl AppliedFaults {
         media_type: &'static str,
         picture: &Bytes,
     ) -> Option<Response> {
-        self.effects().find_map(|effect| match effect {
-            Effect::File(file) => Some(of_delivery(*file, media_type, picture)),
-            _ => None,
-        })
+        let Effect::File(file) = self.exclusive()?.effect else { return None };
+        Some(of_delivery(file, media_type, picture))
     }
 
     /// How a fault ends the connection in the middle of a delivery.
     pub(crate) fn cut(&self) -> Option<Cut> {
-        self.effects().find_map(|effect| match effect {
-            Effect::CutShort(cut) | Effect::Instead(FalseResponse::Cut(cut)) => Some(*cut),
+        match self.exclusive()?.effect {
+            Effect::CutShort(cut) | Effect::Instead(FalseResponse::Cut(cut)) => Some(cut),
             _ => None,
-        })
+        }
     }
 
     /// Applies the faults that do not replace the response: delays its start or its body, on the
     /// simulator's clock, limits how long its connection may be idle, and sets a wrong date.
     pub(crate) async fn delay(&self, clock: &Clock, mut response: Response) -> Response {
-        for effect in self.effects() {
-            match effect {
+        for fault in &self.0 {
+            match &fault.effect {
                 Effect::SlowHeaders(time) => pause(clock.clone(), *time).await,
                 Effect::SlowBody(time) => {
                     response = with_late_body(response, pause(clock.clone(), *time));
@@ -123,12 +120,13 @@ impl AppliedFaults {
         response
     }
 
-    pub(super) fn webhook_faults(&self) -> WebhookFaults {
-        let changes = self.effects().filter_map(|effect| match effect {
-            Effect::Webhook(changes) => Some(*changes),
+    /// The faults of a webhook.
+    pub(crate) fn of_webhook(&self) -> Vec<WebhookFault> {
+        let faults = self.0.iter().filter_map(|fault| match fault.effect {
+            Effect::Webhook(fault) => Some(fault),
             _ => None,
         });
-        changes.fold(WebhookFaults::default(), WebhookFaults::and)
+        faults.collect()
     }
 }
 
@@ -143,11 +141,12 @@ const PAGE: &str = "<!DOCTYPE html>\n<html><head><title>502 Bad Gateway</title><
 pub(super) fn of_request(response: FalseResponse) -> Response {
     match response {
         FalseResponse::Error(status) => {
-            response::detail(status, status.canonical_reason().unwrap_or("The service failed"))
+            let reason = status.canonical_reason().unwrap_or("The service failed");
+            Problem::new(status, reason).into_response()
         }
         FalseResponse::ProxyPage => (StatusCode::BAD_GATEWAY, page()).into_response(),
         FalseResponse::RateLimited(seconds) => {
-            let response = response::detail(StatusCode::TOO_MANY_REQUESTS, "Too many requests");
+            let response = Problem::new(StatusCode::TOO_MANY_REQUESTS, "Too many requests");
             ([(header::RETRY_AFTER, HeaderValue::from(seconds))], response).into_response()
         }
         FalseResponse::Cut(cut) => Extension(cut).into_response(),
@@ -165,8 +164,12 @@ pub(super) fn of_delivery(file: FalseFile, media_type: &'static str, picture: &B
         }
         FalseFile::Page => page(),
         FalseFile::Text => bytes(media_type, b"This text is a simulated fault.\n".to_vec()),
-        FalseFile::OtherFormat => bytes(media_type, other_format(media_type)),
-        FalseFile::Expired => response::detail(StatusCode::FORBIDDEN, EXPIRED),
+        FalseFile::OtherFormat => {
+            let is_png = media_type == "image/png";
+            let format = if is_png { ImageFormat::Jpeg } else { ImageFormat::Png };
+            bytes(media_type, black([64, 64], format))
+        }
+        FalseFile::Expired => Problem::forbidden(EXPIRED).into_response(),
     }
 }
 
@@ -205,11 +208,6 @@ fn page() -> Response {
 
 fn bytes(media_type: &'static str, bytes: Vec<u8>) -> Response {
     ([(header::CONTENT_TYPE, media_type)], bytes).into_response()
-}
-
-fn other_format(media_type: &str) -> Vec<u8> {
-    let format = if media_type == "image/png" { ImageFormat::Jpeg } else { ImageFormat::Png };
-    black([64, 64], format)
 }
 
 fn black([width, height]: [u32; 2], format: ImageFormat) -> Vec<u8> {

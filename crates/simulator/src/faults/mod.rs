@@ -12,21 +12,22 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 use tracing::{debug, info};
 
 pub(crate) use self::{
-    applied::AppliedFaults, applied::cut_short, requested::RequestedFaults, table::FalseStatus,
+    applied::{AppliedFaults, cut_short},
+    requested::{FaultSource, RequestedFaults},
+    table::FalseStatus,
 };
 pub use self::{
     requested::FaultError,
     table::{FaultPlace, KnownFault},
 };
 use self::{
-    requested::{FaultSource, FaultSpec, Repeats},
+    requested::{FaultSpec, Repeats},
     table::Effect,
 };
 use crate::{
     error::StartError,
     runtime::{Lock, chance::Chance, clock::Clock},
     values::MAX_COUNT,
-    webhooks::WebhookFaults,
 };
 
 /// A handle to the faults of a simulator: the known faults, and the rules that apply them. All
@@ -173,9 +174,7 @@ impl Faults {
     /// Removes a rule. Returns whether it existed.
     pub fn remove(&self, id: u64) -> bool {
         let mut state = self.state.lock();
-        let before = state.rules.len();
-        state.rules.retain(|rule| rule.id != id);
-        state.rules.len() < before
+        state.rules.extract_if(.., |rule| rule.id == id).next().is_some()
     }
 
     /// Removes all rules.
@@ -214,8 +213,8 @@ impl Faults {
         applied
     }
 
-    /// Selects the faults of a poll or a delivery: those that the request itself asks for, and
-    /// those that its task keeps.
+    /// Selects the faults of a poll, a delivery or a webhook: those that the request itself asks
+    /// for, and those that its task keeps.
     pub(crate) fn apply(
         &self,
         place: FaultPlace,
@@ -225,12 +224,6 @@ impl Faults {
         let carried = task.into_iter().flat_map(|task| task.list.iter_mut());
         let all = requested.list.iter_mut().chain(carried);
         self.select(&mut self.state.lock(), place, all, |_| true)
-    }
-
-    /// Selects the faults of a task's webhook.
-    pub(crate) fn webhook_faults(&self, task: &mut RequestedFaults) -> WebhookFaults {
-        let own = task.list.iter_mut();
-        self.select(&mut self.state.lock(), FaultPlace::Webhook, own, |_| true).webhook_faults()
     }
 
     /// Selects the faults that are due: first those that the request asks for, then those of the

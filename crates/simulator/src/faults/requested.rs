@@ -124,7 +124,7 @@ impl FaultSpec {
         let (name, place) =
             rest.split_once('@').map_or((rest, None), |(name, place)| (name, Some(place)));
         let known = KnownFault::named(name).ok_or("unknown fault")?;
-        let effect = known.effect_of(value)?;
+        let effect = (known.read)(value)?;
         let place = match place {
             None => None,
             Some(place) => Some(FaultPlace::named(place).ok_or("unknown place")?),
@@ -214,13 +214,8 @@ pub(crate) struct RequestedFaults {
 pub(super) type Identity = [u8; 32];
 
 impl RequestedFaults {
-    /// Reads the faults in the header of a request at `place`, or returns what is wrong with the
-    /// header.
-    pub(crate) fn in_header(headers: &HeaderMap, place: FaultPlace) -> Result<Self, String> {
-        let source = match place {
-            FaultPlace::Submission => FaultSource::Submission,
-            place => FaultSource::Request(place),
-        };
+    /// Reads the faults in the header of a request, or returns what is wrong with the header.
+    pub(crate) fn in_header(headers: &HeaderMap, source: FaultSource) -> Result<Self, String> {
         let mut list = Vec::new();
         for value in headers.get_all(HEADER) {
             let text = value.to_str().map_err(|_| invalid_header("it is not visible ASCII"))?;

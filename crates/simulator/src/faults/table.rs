@@ -9,7 +9,7 @@ use serde::{
     de::{IntoDeserializer, value},
 };
 
-use crate::{http::Cut, webhooks::WebhookFaults};
+use crate::{http::Cut, webhooks::WebhookFault};
 
 /// Where a fault applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -52,6 +52,9 @@ pub struct KnownFault {
     pub value: &'static str,
     /// What the fault does.
     pub effect: &'static str,
+    /// Returns what the fault does with a value, or what is wrong with the value.
+    #[serde(skip)]
+    pub(super) read: Reader,
 }
 
 impl KnownFault {
@@ -60,23 +63,19 @@ impl KnownFault {
     }
 
     /// Reads a row of the table.
-    fn read(row: &'static str) -> Option<Self> {
+    fn of_row(row: &'static str) -> Option<Self> {
         let mut cells = row.trim_matches('|').split('|').map(str::trim);
         let name = cells.next()?.trim_matches('`');
         let places: Vec<_> = cells.next()?.split(", ").filter_map(FaultPlace::named).collect();
-        Some(Self { name, places: places.leak(), value: cells.next()?, effect: cells.next()? })
-    }
-
-    /// Returns what the fault does with this value, or what is wrong with the value.
-    pub(super) fn effect_of(&self, value: Option<&str>) -> Result<Effect, &'static str> {
-        let known = EFFECTS.iter().find(|(name, _)| *name == self.name);
-        known.map_or(Err("unknown fault"), |(_, read)| read(value))
+        let (value, effect) = (cells.next()?, cells.next()?);
+        let (_, read) = *EFFECTS.iter().find(|(known, _)| *known == name)?;
+        Some(Self { name, places: places.leak(), value, effect, read })
     }
 }
 
 /// All faults, in the order of the table.
 pub(super) static KNOWN: LazyLock<Vec<KnownFault>> = LazyLock::new(|| {
-    include_str!("table.md").lines().skip(2).filter_map(KnownFault::read).collect()
+    include_str!("table.md").lines().skip(2).filter_map(KnownFault::of_row).collect()
 });
 
 /// Creates an effect from the value of a fault.
@@ -119,18 +118,10 @@ const EFFECTS: [(&str, Reader); 27] = [
     }),
     ("wrong-size", |value| fixed(value, Effect::File(FalseFile::OtherSize))),
     ("early-expiry", |value| fixed(value, Effect::File(FalseFile::Expired))),
-    ("webhook-duplicate", |value| {
-        fixed(value, Effect::Webhook(WebhookFaults { duplicate: true, ..Default::default() }))
-    }),
-    ("webhook-late", |value| {
-        Ok(Effect::Webhook(WebhookFaults { late: seconds(value, 60)?, ..Default::default() }))
-    }),
-    ("webhook-out-of-order", |value| {
-        fixed(value, Effect::Webhook(WebhookFaults { out_of_order: true, ..Default::default() }))
-    }),
-    ("webhook-forged", |value| {
-        fixed(value, Effect::Webhook(WebhookFaults { forged: true, ..Default::default() }))
-    }),
+    ("webhook-duplicate", |value| fixed(value, Effect::Webhook(WebhookFault::Duplicate))),
+    ("webhook-late", |value| Ok(Effect::Webhook(WebhookFault::Late(seconds(value, 60)?)))),
+    ("webhook-out-of-order", |value| fixed(value, Effect::Webhook(WebhookFault::OutOfOrder))),
+    ("webhook-forged", |value| fixed(value, Effect::Webhook(WebhookFault::Forged))),
 ];
 
 /// The effect of a fault that takes no value.
@@ -219,8 +210,8 @@ pub(super) enum Effect {
     File(FalseFile),
     /// Ends the connection in the middle of the delivery.
     CutShort(Cut),
-    /// Applies these faults to the webhook.
-    Webhook(WebhookFaults),
+    /// Applies this fault to the webhook.
+    Webhook(WebhookFault),
 }
 
 /// A response that replaces the service's own response.

@@ -138,6 +138,12 @@ impl Activity {
         self.state.lock().exchanges == 0
     }
 
+    /// Makes the connection close after it has been idle for this time.
+    pub(super) fn close_when_idle(&self, IdleClose(time): IdleClose) {
+        self.state.lock().idle_close = Some(time);
+    }
+
+    /// Ends the connection at once, even in the middle of a response.
     pub(super) fn cut_with(&self, cut: Cut) {
         self.state.lock().cut = Some(cut);
         self.cut.notify_one();
@@ -161,7 +167,7 @@ impl Drop for Activity {
 
 /// A request with its response, until the response has been handed over completely or is dropped.
 pub(super) struct Exchange {
-    activity: Arc<Activity>,
+    pub(super) activity: Arc<Activity>,
     is_working: bool,
 }
 
@@ -176,16 +182,6 @@ impl Exchange {
             state.since = Instant::now();
         }
         self.is_working = is_working;
-    }
-
-    /// Makes the connection close after it has been idle for this time.
-    pub(super) fn close_when_idle(&self, IdleClose(time): IdleClose) {
-        self.activity.state.lock().idle_close = Some(time);
-    }
-
-    /// Ends the connection at once, even in the middle of the response.
-    pub(super) fn cut_with(&self, cut: Cut) {
-        self.activity.cut_with(cut);
     }
 }
 

@@ -3,7 +3,6 @@
 use std::{
     error::Error,
     future::poll_fn,
-    ops::Deref,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
@@ -16,20 +15,12 @@ use axum::{
 };
 use http_body::{Body as _, Frame, SizeHint};
 use http_body_util::BodyExt as _;
-use tokio::{
-    sync::{OwnedSemaphorePermit, Semaphore},
-    task::yield_now,
-    time::timeout,
-};
+use tokio::{sync::OwnedSemaphorePermit, task::yield_now, time::timeout};
 
 use super::{
     activity::{Cut, Exchange},
     response::Problem,
 };
-
-/// The time that a client may take to send a body, as an extension of the request.
-#[derive(Clone, Copy)]
-pub(super) struct ClientTimeout(pub(super) Duration);
 
 /// The body of a response. It tells its connection whether the client is waiting for the service,
 /// or the service for the client.
@@ -51,7 +42,7 @@ impl http_body::Body for TrackedBody {
             Poll::Pending => self.exchange.set_working(true),
             Poll::Ready(Some(Err(error))) => {
                 if let Some(cut) = cut_in(error) {
-                    self.exchange.cut_with(cut);
+                    self.exchange.activity.cut_with(cut);
                 }
             }
             Poll::Ready(_) => self.exchange.set_working(false),
@@ -78,11 +69,6 @@ fn cut_in(error: &axum::Error) -> Option<Cut> {
 /// memory.
 pub(crate) type Share = OwnedSemaphorePermit;
 
-/// Creates a share that does not take any memory yet.
-pub(crate) fn share(budget: &Arc<Semaphore>) -> Option<Share> {
-    Arc::clone(budget).try_acquire_many_owned(0).ok()
-}
-
 /// Takes more memory, if there is enough. A body may take at most as much as it leaves free, so
 /// that a few large bodies cannot keep small ones out.
 fn take(share: &mut Share, bytes: usize) -> Option<()> {
@@ -97,31 +83,8 @@ fn take(share: &mut Share, bytes: usize) -> Option<()> {
 
 /// A body, with its share of the memory for bodies.
 pub(crate) struct ReadBody {
-    bytes: Vec<u8>,
-    share: Option<Share>,
-}
-
-impl Deref for ReadBody {
-    type Target = [u8];
-
-    fn deref(&self) -> &[u8] {
-        &self.bytes
-    }
-}
-
-impl ReadBody {
-    fn add(&mut self, data: &[u8], limit: usize) -> Result<(), Problem> {
-        if data.len() > limit.saturating_sub(self.bytes.len()) {
-            return Err(too_large(limit));
-        }
-        if let Some(share) = &mut self.share {
-            let detail = "Too many large requests are arriving at the same time";
-            let busy = || Problem::busy(Duration::from_secs(1), detail);
-            take(share, data.len()).ok_or_else(busy)?;
-        }
-        self.bytes.extend_from_slice(data);
-        Ok(())
-    }
+    pub(crate) bytes: Vec<u8>,
+    _share: Option<Share>,
 }
 
 fn too_large(limit: usize) -> Problem {
@@ -141,26 +104,35 @@ pub(crate) async fn read(
     head: &Parts,
     body: &mut Body,
     limit: usize,
-    share: Option<Share>,
+    mut share: Option<Share>,
+    time: Duration,
 ) -> Result<ReadBody, Problem> {
     if announced(&head.headers).is_some_and(|length| length > limit as u64) {
         return Err(too_large(limit));
     }
-    let mut read = ReadBody { bytes: Vec::new(), share };
+    let mut bytes = Vec::new();
     let all = async {
         while let Some(frame) = body.frame().await {
             let broken = |_| Problem::malformed("The request body could not be read");
             let frame = frame.map_err(broken)?;
-            read.add(frame.data_ref().map_or(&[], |data| data), limit)?;
+            let Ok(data) = frame.into_data() else { continue };
+            if data.len() > limit.saturating_sub(bytes.len()) {
+                return Err(too_large(limit));
+            }
+            if let Some(share) = &mut share {
+                let detail = "Too many large requests are arriving at the same time";
+                let busy = || Problem::busy(Duration::from_secs(1), detail);
+                take(share, data.len()).ok_or_else(busy)?;
+            }
+            bytes.extend_from_slice(&data);
         }
         Ok::<_, Problem>(())
     };
-    let time = head.extensions.get().map_or(Duration::MAX, |ClientTimeout(time)| *time);
     timeout(time, all).await.map_err(|_| {
         let detail = "The request body did not arrive in time";
         Problem::new(StatusCode::REQUEST_TIMEOUT, detail)
     })??;
-    Ok(read)
+    Ok(ReadBody { bytes, _share: share })
 }
 
 /// The maximum number of bytes of a rejected body to discard before the response is sent. The rest

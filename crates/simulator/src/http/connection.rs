@@ -38,7 +38,7 @@ use tracing::debug;
 use super::{
     Service,
     activity::{Activity, Cut, Exchange, IdleClose, IdleConnections},
-    body::{ClientTimeout, TrackedBody},
+    body::TrackedBody,
 };
 
 /// The maximum size of the headers of a request, and of the buffers of a connection.
@@ -72,9 +72,8 @@ pub(super) async fn serve(
     let activity = Activity::new(client_timeout, idle_connections);
     let (lent, returned) = LentSocket::new(socket);
     let router = TowerToHyperService::new(router);
-    let service = service_fn(|mut request: Request<Incoming>| {
+    let service = service_fn(|request: Request<Incoming>| {
         let exchange = activity.start();
-        request.extensions_mut().insert(ClientTimeout(client_timeout));
         respond(router.call(request), exchange)
     });
     let mut builder = Builder::new(TokioExecutor::new());
@@ -121,11 +120,11 @@ async fn respond(
 ) -> Result<Response<TrackedBody>, Cut> {
     let response = response.await.unwrap_or_else(|never| match never {});
     if let Some(cut) = response.extensions().get::<Cut>() {
-        exchange.cut_with(*cut);
+        exchange.activity.cut_with(*cut);
         return Err(*cut);
     }
     if let Some(idle) = response.extensions().get::<IdleClose>() {
-        exchange.close_when_idle(*idle);
+        exchange.activity.close_when_idle(*idle);
     }
     exchange.set_working(false);
     Ok(response.map(|body| TrackedBody { body, exchange }))

@@ -85,22 +85,18 @@ async fn accept(listener: &TcpListener) -> TcpStream {
     loop {
         match listener.accept().await {
             Ok((stream, _)) => return stream,
-            // The client disconnected before its connection was accepted.
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    ErrorKind::ConnectionAborted
-                        | ErrorKind::ConnectionReset
-                        | ErrorKind::ConnectionRefused
-                ) =>
-            {
-                debug!(%error, "a connection was not accepted");
-            }
-            // The process has probably too many open files, so an immediate retry would fail, too.
-            Err(error) => {
-                warn!(%error, "could not accept connections");
-                tokio::time::sleep(ACCEPT_RETRY_DELAY).await;
-            }
+            Err(error) => match error.kind() {
+                // The client disconnected before its connection was accepted.
+                ErrorKind::ConnectionAborted
+                | ErrorKind::ConnectionReset
+                | ErrorKind::ConnectionRefused => debug!(%error, "a connection was not accepted"),
+                // The process has probably too many open files, so an immediate retry would fail,
+                // too.
+                _ => {
+                    warn!(%error, "could not accept connections");
+                    tokio::time::sleep(ACCEPT_RETRY_DELAY).await;
+                }
+            },
         }
     }
 }

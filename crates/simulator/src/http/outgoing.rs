@@ -7,7 +7,7 @@ use std::{
 
 use axum::{
     body::Bytes,
-    http::{HeaderMap, StatusCode, header, request},
+    http::{header, request, response},
 };
 use http_body_util::Full;
 use hyper::{body::Incoming, client::conn::http1};
@@ -42,8 +42,7 @@ pub(crate) struct Client {
 
 /// A response whose body may still be arriving. Dropping it closes the connection.
 pub(crate) struct Response {
-    pub(crate) status: StatusCode,
-    pub(crate) headers: HeaderMap,
+    pub(crate) head: response::Parts,
     pub(crate) body: Incoming,
     _connection: JoinSet<()>,
 }
@@ -53,84 +52,78 @@ impl Client {
         Self { only_loopback, own_ports, trusted: OnceLock::new() }
     }
 
-    /// Sends a request. Adds the path, and the headers that every request has.
+    /// Sends a request to a URL, unless the URL is refused. Adds the path, and the headers that
+    /// every request has.
     pub(crate) async fn send(
         &self,
-        target: &Target,
+        url: &Url,
         request: request::Builder,
         body: Bytes,
     ) -> Result<Response, String> {
+        self.check(url)?;
         let request = request
-            .uri(target.path_and_query())
-            .header(header::HOST, target.authority())
+            .uri(&url[Position::BeforePath..Position::AfterQuery])
+            .header(header::HOST, &url[Position::BeforeHost..Position::AfterPort])
             .header(header::USER_AGENT, USER_AGENT)
             .body(Full::new(body))
             .map_err(|_| "could not build a request for the URL")?;
-        let addresses = self.resolve(target).await?;
+        let addresses = self.resolve(url).await?;
         let connection = TcpStream::connect(&addresses[..])
             .await
             .map_err(|error| format!("could not connect: {error}"))?;
-        if target.is_https() {
-            exchange(self.encrypt(&target.host, connection).await?, request).await
+        if url.scheme() == "https" {
+            exchange(self.encrypt(url, connection).await?, request).await
         } else {
             exchange(connection, request).await
         }
     }
 
-    /// Encrypts a connection to `host`.
+    /// Encrypts a connection to the host of a URL.
     async fn encrypt(
         &self,
-        host: &Host,
+        url: &Url,
         connection: TcpStream,
     ) -> Result<TlsStream<TcpStream>, String> {
         let trusted = self.trusted.get_or_init(|| {
-            let trusted = trusted().map_err(|error| format!("no trusted certificates: {error}"))?;
-            Ok(Arc::new(trusted))
+            trusted().map(Arc::new).map_err(|error| format!("no trusted certificates: {error}"))
         });
-        let name = match host {
-            Host::Domain(name) => ServerName::try_from(name.clone())
-                .map_err(|_| "the host is not a valid TLS server name")?,
-            Host::Ipv4(ip) => ServerName::from(IpAddr::from(*ip)),
-            Host::Ipv6(ip) => ServerName::from(IpAddr::from(*ip)),
-        };
+        let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
+        let name = ServerName::try_from(host.to_owned())
+            .map_err(|_| "the host is not a valid TLS server name")?;
         let connector = TlsConnector::from(trusted.clone()?);
         connector.connect(name, connection).await.map_err(|error| format!("TLS failed: {error}"))
     }
 
-    /// Checks a URL. Returns its target, or why the URL is refused.
-    pub(crate) fn target(&self, url: Url) -> Result<Target, &'static str> {
+    /// Returns why a URL is refused, as far as is known. If the host is a name, its addresses are
+    /// checked later.
+    pub(crate) fn check(&self, url: &Url) -> Result<(), &'static str> {
         if !matches!(url.scheme(), "http" | "https") {
             return Err("the URL is neither http nor https");
         }
-        let (Some(host), Some(port)) = (url.host(), url.port_or_known_default()) else {
-            return Err("the URL has no host");
-        };
-        let host = host.to_owned();
-        match (known_addresses(&host), self.only_loopback) {
-            (Some(ips), _) => ips.into_iter().try_for_each(|ip| self.check(ip, port))?,
-            (None, Some(refusal)) => return Err(refusal),
-            (None, None) => {}
+        match (known_addresses(url), self.only_loopback) {
+            (Some(ips), _) => ips.into_iter().try_for_each(|ip| self.check_address(ip, port(url))),
+            (None, Some(refusal)) => Err(refusal),
+            (None, None) => Ok(()),
         }
-        Ok(Target { url, host, port })
     }
 
-    /// Returns the addresses of a target, all of which are allowed. The name is resolved only here,
-    /// so that the connection goes to one of the addresses that were checked.
-    async fn resolve(&self, target: &Target) -> Result<Vec<SocketAddr>, String> {
-        let ips = match known_addresses(&target.host) {
+    /// Returns the addresses of a URL's host, all of which are allowed. The name is resolved only
+    /// here, so that the connection goes to one of the addresses that were checked.
+    async fn resolve(&self, url: &Url) -> Result<Vec<SocketAddr>, String> {
+        let port = port(url);
+        let ips = match known_addresses(url) {
             Some(known) => known,
-            None => lookup_host((target.host.to_string(), target.port))
+            None => lookup_host((url.host_str().unwrap_or_default(), port))
                 .await
                 .map_err(|error| format!("could not resolve the host: {error}"))?
                 .map(|address| address.ip())
                 .collect(),
         };
-        let address = |ip: IpAddr| SocketAddr::new(ip.to_canonical(), target.port);
-        ips.iter().try_for_each(|ip| self.check(*ip, target.port))?;
-        Ok(ips.into_iter().map(address).collect())
+        ips.iter().try_for_each(|ip| self.check_address(*ip, port))?;
+        Ok(ips.into_iter().map(|ip| SocketAddr::new(ip.to_canonical(), port)).collect())
     }
 
-    fn check(&self, ip: IpAddr, port: u16) -> Result<(), &'static str> {
+    fn check_address(&self, ip: IpAddr, port: u16) -> Result<(), &'static str> {
         // An IPv4 address may be written as an IPv6 address.
         let ip = ip.to_canonical();
         if ip.is_unspecified() {
@@ -160,7 +153,7 @@ async fn exchange(
     // Ignore its error here: sending the request and reading the body of the response report it.
     running.spawn(async { drop(connection.await) });
     let (head, body) = sender.send_request(request).await.map_err(broken)?.into_parts();
-    Ok(Response { status: head.status, headers: head.headers, body, _connection: running })
+    Ok(Response { head, body, _connection: running })
 }
 
 fn trusted() -> Result<ClientConfig, rustls::Error> {
@@ -170,37 +163,17 @@ fn trusted() -> Result<ClientConfig, rustls::Error> {
     Ok(builder.with_platform_verifier()?.with_no_client_auth())
 }
 
-/// A URL whose host is allowed, as far as is known. If the host is a name, its addresses are
-/// checked later.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Target {
-    pub(crate) url: Url,
-    host: Host,
-    port: u16,
+/// The port of a URL, which http and https URLs always have.
+fn port(url: &Url) -> u16 {
+    url.port_or_known_default().unwrap_or_default()
 }
 
-impl Target {
-    /// The path with the query, which may contain a secret and must not be shown.
-    fn path_and_query(&self) -> &str {
-        &self.url[Position::BeforePath..Position::AfterQuery]
-    }
-
-    /// The value of the `host` header.
-    fn authority(&self) -> &str {
-        &self.url[Position::BeforeHost..Position::AfterPort]
-    }
-
-    fn is_https(&self) -> bool {
-        self.url.scheme() == "https"
-    }
-}
-
-/// The addresses of a host that need not be resolved.
-fn known_addresses(host: &Host) -> Option<Vec<IpAddr>> {
-    match host {
-        Host::Ipv4(ip) => Some(vec![(*ip).into()]),
-        Host::Ipv6(ip) => Some(vec![(*ip).into()]),
-        Host::Domain(name) if name == "localhost" => {
+/// The addresses of a URL's host, if they need not be resolved.
+fn known_addresses(url: &Url) -> Option<Vec<IpAddr>> {
+    match url.host()? {
+        Host::Ipv4(ip) => Some(vec![ip.into()]),
+        Host::Ipv6(ip) => Some(vec![ip.into()]),
+        Host::Domain("localhost") => {
             Some(vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()])
         }
         Host::Domain(_) => None,
@@ -225,8 +198,7 @@ mod tests {
 
     #[tokio::test]
     async fn resolved_addresses_are_checked() {
-        let unchecked = Client::new(None, Vec::new());
-        let target = |url| unchecked.target(Url::parse(url).unwrap()).unwrap();
+        let target = |url| Url::parse(url).unwrap();
         let itself = Err(ITSELF.to_owned());
         for url in ["http://127.0.0.2:4321/", "http://localhost:4321/"] {
             assert_eq!(allowed(None).resolve(&target(url)).await, itself, "{url}");

@@ -7,7 +7,7 @@ use std::{
 };
 
 use axum::{
-    Extension,
+    Extension, Json,
     body::{Body, Bytes},
     http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
@@ -15,15 +15,11 @@ use axum::{
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::runtime::workers::Panicked;
+use crate::{runtime::workers::Panicked, values::names::digits};
 
 /// Creates a JSON response.
 pub(crate) fn json(status: StatusCode, value: &impl Serialize) -> Response {
-    let (status, bytes) = match serde_json::to_vec(value) {
-        Ok(bytes) => (status, bytes),
-        Err(_) => (StatusCode::INTERNAL_SERVER_ERROR, b"{}".to_vec()),
-    };
-    (status, [(header::CONTENT_TYPE, "application/json")], bytes).into_response()
+    (status, Json(value)).into_response()
 }
 
 /// The media type of a body, without parameters such as the charset.
@@ -47,15 +43,8 @@ pub(crate) fn set_date(response: &mut Response, unix: Duration) {
 #[derive(Clone)]
 pub(crate) struct Detail(pub(crate) Value);
 
-/// Creates an error response, `{"detail": ...}`, whose detail is a text or a list.
-pub(crate) fn detail(status: StatusCode, detail: impl Serialize) -> Response {
-    let detail = json!(detail);
-    let response = json(status, &json!({ "detail": detail }));
-    (Extension(Detail(detail)), response).into_response()
-}
-
 /// Why a request is rejected: the status code and the detail of the response, and sometimes a
-/// header.
+/// header. The body of the response is `{"detail": ...}`.
 #[derive(Debug)]
 pub(crate) struct Problem {
     pub(crate) status: StatusCode,
@@ -129,7 +118,8 @@ impl From<Panicked> for Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let mut response = detail(self.status, self.detail);
+        let body = json(self.status, &json!({ "detail": self.detail }));
+        let mut response = (Extension(Detail(*self.detail)), body).into_response();
         response.headers_mut().extend(self.header);
         response
     }
@@ -151,8 +141,18 @@ impl Part {
     pub(crate) fn requested(headers: &HeaderMap, length: usize) -> Self {
         let header = headers.get(header::RANGE).filter(|_| !headers.contains_key(header::IF_RANGE));
         let text = header.and_then(|range| range.to_str().ok()?.strip_prefix("bytes="));
-        let range = text.and_then(|range| range.split_once('-'));
-        range.map_or(Self::Whole, |range| Self::between(range, length))
+        let Some((first, last)) = text.and_then(|range| range.split_once('-')) else {
+            return Self::Whole;
+        };
+        // A number that is too large to parse is beyond the end of any file.
+        let number = |text| digits(text).map(|digits| digits.parse().unwrap_or(usize::MAX));
+        let range = match (number(first), number(last)) {
+            (Some(first), None) if last.is_empty() => first..length,
+            (Some(first), Some(last)) if first <= last => first..last.saturating_add(1).min(length),
+            (None, Some(suffix)) if first.is_empty() => length.saturating_sub(suffix)..length,
+            _ => return Self::Whole,
+        };
+        if range.is_empty() { Self::Outside } else { Self::Of(range) }
     }
 
     /// Creates the response with this part of a file. `body` converts the bytes to a body.
@@ -182,20 +182,5 @@ impl Part {
         let range = range.and_then(|range| HeaderValue::try_from(range).ok());
         response.headers_mut().extend(range.map(|range| (header::CONTENT_RANGE, range)));
         response
-    }
-
-    fn between((first, last): (&str, &str), length: usize) -> Self {
-        let number = |text: &str| {
-            let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-            // A number that is too large to parse is beyond the end of any file.
-            digits.then(|| text.parse().unwrap_or(usize::MAX))
-        };
-        let range = match (number(first), number(last)) {
-            (Some(first), None) if last.is_empty() => first..length,
-            (Some(first), Some(last)) if first <= last => first..last.saturating_add(1).min(length),
-            (None, Some(suffix)) if first.is_empty() => length.saturating_sub(suffix)..length,
-            _ => return Self::Whole,
-        };
-        if range.is_empty() { Self::Outside } else { Self::Of(range) }
     }
 }

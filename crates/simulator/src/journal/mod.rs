@@ -11,8 +11,8 @@ use axum::{
 };
 use http_body::Body as _;
 use http_body_util::BodyExt as _;
-use serde::{Serialize, Serializer};
-use serde_json::Value;
+use serde::Serialize;
+use serde_json::{Value, value::RawValue};
 use tokio::time::Instant;
 use tracing::info;
 
@@ -71,10 +71,9 @@ impl Journal {
     pub(crate) fn find(&self, pattern: &RequestPattern) -> Found {
         let log = self.requests.lock();
         let matching: Vec<_> = log.newest().filter(|record| pattern.matches(record)).collect();
-        let oldest_first = || log.newest().rev().collect::<Vec<_>>();
         let wanted = pattern.times.map(|times| times..=times);
         Found {
-            problem: wanted.and_then(|wanted| problem(pattern, None, &wanted, &oldest_first())),
+            problem: wanted.and_then(|wanted| problem(pattern, None, &wanted, log.newest().rev())),
             count: matching.len(),
             dropped: log.dropped(),
             requests: matching.into_iter().take(pattern.limit()).cloned().collect(),
@@ -165,12 +164,10 @@ pub struct RequestRecord {
     pub ignored_fields: Vec<String>,
     /// The body of a submission, if it is JSON of at most 8 KiB without its images. Images are
     /// summarized, secrets are redacted, and URLs have no query.
-    #[serde(serialize_with = "as_json")]
-    request: Option<Box<str>>,
+    request: Option<Box<RawValue>>,
     /// The body of the response, if it is JSON or text of at most 8 KiB, and was not sent slowly or
     /// in part. Delivery URLs are without their signatures.
-    #[serde(serialize_with = "as_json")]
-    response: Option<Box<str>>,
+    response: Option<Box<RawValue>>,
 }
 
 /// A violation of the contract by a request.
@@ -210,12 +207,12 @@ impl RequestRecord {
 
     /// The body of a submission, if it was kept: see the field `request` of `/api/requests`.
     pub fn request(&self) -> Option<Value> {
-        serde_json::from_str(self.request.as_deref()?).ok()
+        serde_json::from_str(self.request.as_ref()?.get()).ok()
     }
 
     /// The body of the response, if it was kept: see the field `response` of `/api/requests`.
     pub fn response(&self) -> Option<Value> {
-        serde_json::from_str(self.response.as_deref()?).ok()
+        serde_json::from_str(self.response.as_ref()?.get()).ok()
     }
 
     pub(crate) fn set_project(&mut self, project: &ProjectRef) {
@@ -227,10 +224,10 @@ impl RequestRecord {
         self.task_id = Some(printable(id));
     }
 
-    /// Sets the body, which must be JSON without images and secrets, or empty if the body is not
-    /// JSON.
+    /// Sets the body, which must be JSON without images and secrets.
     pub(crate) fn set_request(&mut self, json: &str) {
-        self.request = (1..=MAX_BODY).contains(&json.len()).then(|| json.into());
+        let is_kept = json.len() <= MAX_BODY;
+        self.request = is_kept.then(|| RawValue::from_string(json.to_owned()).ok()).flatten();
     }
 
     /// Records the status code and the body of the response, and the reason for a refusal. Returns
@@ -254,7 +251,7 @@ impl RequestRecord {
         // Its whole body is in memory already.
         let (head, body) = response.into_parts();
         let body = body.collect().await.unwrap_or_default().to_bytes();
-        self.response = Some(without_signatures(&body).into());
+        self.response = serde_json::value::to_raw_value(&without_signatures(&body)).ok();
         Response::from_parts(head, Body::from(body))
     }
 
@@ -297,19 +294,14 @@ fn printable(text: &str) -> String {
     names::bounded(text, MAX_TEXT)
 }
 
-fn as_json<S: Serializer>(json: &Option<Box<str>>, serializer: S) -> Result<S::Ok, S::Error> {
-    let json = json.as_deref().and_then(|json| serde_json::from_str::<Value>(json).ok());
-    json.serialize(serializer)
-}
-
 /// Returns a response as JSON, which is a text if the response is not JSON. Nothing of the record,
 /// such as its `Debug`, shows the signature of a delivery URL.
-fn without_signatures(response: &[u8]) -> String {
+fn without_signatures(response: &[u8]) -> Value {
     let text = || Value::from(String::from_utf8_lossy(response));
     let mut shown = serde_json::from_slice(response).unwrap_or_else(|_| text());
     texts::replace(&mut shown, &|text| {
         let (url, _) = text.split_once("signature=")?;
         Some(format!("{url}signature=[redacted]").into())
     });
-    shown.to_string()
+    shown
 }

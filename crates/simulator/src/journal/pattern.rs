@@ -182,14 +182,13 @@ const MAX_VALUE: usize = 80;
 /// Explains why the number of matching requests is not the wanted one, in a line, and in one line
 /// for each request that helps to explain it. Returns `None` if the number is the wanted one.
 /// `records` are all requests, oldest first. `text` is the pattern as the caller wrote it.
-pub(crate) fn problem(
+pub(crate) fn problem<'a>(
     pattern: &RequestPattern,
     text: Option<&str>,
     wanted: &RangeInclusive<usize>,
-    records: &[&RequestRecord],
+    records: impl Iterator<Item = &'a RequestRecord>,
 ) -> Option<String> {
-    let (matching, others): (Vec<_>, Vec<_>) =
-        records.iter().copied().partition(|record| pattern.matches(record));
+    let (matching, others): (Vec<_>, Vec<_>) = records.partition(|record| pattern.matches(record));
     let count = matching.len();
     if wanted.contains(&count) {
         return None;

@@ -37,13 +37,11 @@ pub(crate) struct Fetcher {
 
 impl Fetcher {
     pub(crate) fn new(fetch: FetchImages, own_ports: Vec<u16>, max_bytes: usize) -> Option<Self> {
-        let only_loopback = match fetch {
-            FetchImages::Never => return None,
-            FetchImages::Loopback => {
-                Some("the host is not on this machine, and `fetch_images` is `loopback`")
-            }
-            FetchImages::Any => None,
-        };
+        if fetch == FetchImages::Never {
+            return None;
+        }
+        let refusal = "the host is not on this machine, and `fetch_images` is `loopback`";
+        let only_loopback = (fetch == FetchImages::Loopback).then_some(refusal);
         Some(Self { client: Client::new(only_loopback, own_ports), max_bytes })
     }
 
@@ -54,12 +52,10 @@ impl Fetcher {
         for url in urls {
             let (fetcher, budget) = (Arc::clone(self), Arc::clone(&budget));
             fetches.spawn(async move {
-                let image = match timeout(TIMEOUT, fetcher.get(&url, &budget)).await {
-                    Ok(image) => image,
-                    Err(_) => Err(format!("no response within {} s", TIMEOUT.as_secs())),
-                };
+                let image = timeout(TIMEOUT, fetcher.get(&url, &budget)).await;
+                let late = |_| Err(format!("no response within {} s", TIMEOUT.as_secs()));
                 let failed = |problem| format!("the image could not be fetched: {problem}");
-                (url, image.map_err(failed))
+                (url, image.unwrap_or_else(late).map_err(failed))
             });
         }
         fetches.join_all().await.into_iter().collect()
@@ -71,14 +67,13 @@ impl Fetcher {
         let unreadable = |_| "could not parse the URL".to_owned();
         let mut url = Url::parse(url).map_err(unreadable)?;
         for _ in 0..=MAX_REDIRECTS {
-            let target = self.client.target(url)?;
             let request = Request::get("/").header(header::ACCEPT, "image/*");
-            let response = self.client.send(&target, request, Bytes::new()).await?;
-            let location = response.headers.get(header::LOCATION);
-            match (response.status, location.and_then(|location| location.to_str().ok())) {
+            let response = self.client.send(&url, request, Bytes::new()).await?;
+            let location = response.head.headers.get(header::LOCATION);
+            match (response.head.status, location.and_then(|location| location.to_str().ok())) {
                 (StatusCode::OK, _) => return read(response.body, budget).await,
                 (status, Some(location)) if status.is_redirection() => {
-                    url = target.url.join(location).map_err(unreadable)?;
+                    url = url.join(location).map_err(unreadable)?;
                 }
                 (status, _) => {
                     return Err(format!("the response has the status code {}", status.as_u16()));

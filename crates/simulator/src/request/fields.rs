@@ -42,7 +42,7 @@ pub(super) fn refused(
                 format!(": the operation takes at most {most} reference images")
             }
             _ if strict && *is_complete && fields.get(name).is_none() => {
-                let meant = names::similar(name, fields.iter().map(|(name, _)| name));
+                let meant = names::similar(name, fields.0.keys().map(String::as_str));
                 meant.map(|meant| format!(": did you mean `{meant}`?")).unwrap_or_default()
             }
             _ => return None,
@@ -58,12 +58,7 @@ pub(super) fn refused(
 fn reference_number(name: &str) -> Option<usize> {
     match name.strip_prefix(REFERENCE)? {
         "" => Some(1),
-        number => {
-            let digits = number.strip_prefix('_')?;
-            // `parse` alone would also accept a plus sign.
-            let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
-            is_number.then(|| digits.parse().ok()).flatten()
-        }
+        number => names::digits(number.strip_prefix('_')?)?.parse().ok(),
     }
 }
 

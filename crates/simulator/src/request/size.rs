@@ -43,15 +43,15 @@ pub(crate) fn of_request(
         OperationKind::Outpaint => query.outpainted()?,
         OperationKind::Video => query
             .sides()
-            .or_else(|| query.video())
-            .or_else(|| query.source_frame())
+            .or_else(|| query.ratio().map(largest_frame))
+            .or_else(|| Some(scaled_down(query.followed()?, VIDEO.0 * VIDEO.1)))
             .unwrap_or(VIDEO),
         OperationKind::Create
         | OperationKind::Canny
         | OperationKind::Depth
         | OperationKind::Finetune => query
             .sides()
-            .or_else(|| query.aspect_ratio())
+            .or_else(|| Some(shaped(query.ratio()?, DEFAULT)))
             .or_else(|| query.followed())
             .unwrap_or(DEFAULT),
     };
@@ -63,6 +63,13 @@ fn shaped(ratio: f64, (width, height): (u64, u64)) -> (u64, u64) {
     let area = (width * height) as f64;
     let stepped = |length: f64| ((length / STEP).round() * STEP) as u64;
     (stepped((area * ratio).sqrt()), stepped((area / ratio).sqrt()))
+}
+
+/// The largest frame of a video with this ratio of width to height, such as 1920 x 1088 for 16:9.
+fn largest_frame(ratio: f64) -> (u64, u64) {
+    let (width, height) = shaped(ratio, VIDEO);
+    let over = if width * height > VIDEO.0 * VIDEO.1 { STEP as u64 } else { 0 };
+    if width > height { (width - over, height) } else { (width, height - over) }
 }
 
 /// Scales a size down to at most this many pixels, keeping its shape.
@@ -160,28 +167,8 @@ impl SizeQuery<'_> {
         Some((width.unwrap_or(other_width), height.unwrap_or(other_height)))
     }
 
-    /// A size of about a megapixel with the requested aspect ratio. Without a ratio, it is a square
-    /// if the operation has the field `aspect_ratio`, and `None` otherwise.
-    fn aspect_ratio(&self) -> Option<(u64, u64)> {
-        let ratio = self.ratio()?;
-        Some(shaped(ratio, DEFAULT))
-    }
-
-    /// The largest frame with the requested aspect ratio, such as 1920 x 1088 for 16:9. `None`
-    /// without a ratio, unless the operation has the field.
-    fn video(&self) -> Option<(u64, u64)> {
-        let ratio = self.ratio()?;
-        let (width, height) = shaped(ratio, VIDEO);
-        let over = if width * height > VIDEO.0 * VIDEO.1 { STEP as u64 } else { 0 };
-        Some(if width > height { (width - over, height) } else { (width, height - over) })
-    }
-
-    /// The size of the first image of a video, scaled down to the maximum frame size.
-    fn source_frame(&self) -> Option<(u64, u64)> {
-        Some(scaled_down(self.followed()?, VIDEO.0 * VIDEO.1))
-    }
-
-    /// The requested aspect ratio, as width divided by height.
+    /// The requested aspect ratio, as width divided by height. Without a ratio, it is that of a
+    /// square if the operation has the field `aspect_ratio`, and `None` otherwise.
     fn ratio(&self) -> Option<f64> {
         let fields = &self.submission.fields;
         let given = fields.value(self.body, "aspect_ratio").and_then(Value::as_str);
@@ -190,9 +177,8 @@ impl SizeQuery<'_> {
         let (min, max) = (AspectRatio { width: 1, height: 8 }, AspectRatio { width: 8, height: 1 });
         // If the contract leaves the field open, it may contain any ratio, so ignore extreme ones.
         let usable = given.filter(|ratio| is_listed || ratio.lies_between(min, max));
-        let square = AspectRatio { width: 1, height: 1 };
-        let ratio = usable.unwrap_or(square);
-        (is_listed || given.is_some()).then(|| f64::from(ratio.width) / f64::from(ratio.height))
+        let ratio = usable.map_or(1.0, |ratio| f64::from(ratio.width) / f64::from(ratio.height));
+        (is_listed || given.is_some()).then_some(ratio)
     }
 
     /// The size of the image that the picture follows: the image that is edited, or else the first

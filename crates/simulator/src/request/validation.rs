@@ -31,15 +31,17 @@ pub(crate) struct Checked {
     pub(crate) violations: Vec<Violation>,
 }
 
-/// Validates the body of an operation. Returns an error only for a violation that makes further
-/// checks impossible.
+/// Validates the body of an operation.
 pub(crate) fn check(
     config: &Config,
     submission: &Submission,
     bytes: &[u8],
     fetched: &Fetched,
-) -> Result<Checked, Violation> {
-    let mut body = parse(bytes)?;
+) -> Checked {
+    let mut body = match parse(bytes) {
+        Ok(body) => body,
+        Err(violation) => return Checked { violations: vec![violation], ..Checked::default() },
+    };
     let mut check = Check { config, submission, fetched, found: Checked::default() };
     check.found.violations = submission.schema.violations(&body);
     check.found.violations.extend(fields::open(submission.rules.kind, &body));
@@ -50,11 +52,10 @@ pub(crate) fn check(
         if config.strict {
             let needs = submission.rules.needs.iter();
             let lacking = needs.filter_map(|need| fields::lacking(need, body, &check.found.inputs));
-            let lacking: Vec<_> = lacking.collect();
             check.found.violations.extend(lacking);
         }
     }
-    Ok(Checked { body, ..check.found })
+    Checked { body, ..check.found }
 }
 
 fn parse(bytes: &[u8]) -> Result<Value, Violation> {
@@ -163,7 +164,7 @@ impl Check<'_> {
     /// they are equal, or in strict mode.
     fn mask_sizes(&mut self, fields: &Fields, loc: &[Step]) {
         let deeper = |name: &str| [loc, &[name.into()]].concat();
-        for (name, field) in fields.iter() {
+        for (name, field) in &fields.0 {
             let rule = field.image.as_ref().filter(|rule| rule.same_size || self.config.strict);
             let Some(of) = rule.and_then(|rule| rule.mask_of.as_ref()) else { continue };
             if let (Some(mask), Some(image)) =
@@ -180,20 +181,15 @@ impl Check<'_> {
     }
 
     fn aspect_ratio(&mut self, text: &str, min: AspectRatio, max: AspectRatio, loc: &[Step]) {
-        match AspectRatio::parse(text) {
-            None => self.value_error(
-                loc,
-                "an aspect ratio consists of two positive integers separated by a colon".to_owned(),
+        let problem = match AspectRatio::parse(text) {
+            Some(ratio) if ratio.lies_between(min, max) => return,
+            Some(_) => format!(
+                "the aspect ratio should be between {}:{} and {}:{}",
+                max.width, max.height, min.width, min.height
             ),
-            Some(ratio) if ratio.lies_between(min, max) => {}
-            Some(_) => {
-                let problem = format!(
-                    "the aspect ratio should be between {}:{} and {}:{}",
-                    max.width, max.height, min.width, min.height
-                );
-                self.value_error(loc, problem);
-            }
-        }
+            None => "an aspect ratio consists of two positive integers separated by a colon".into(),
+        };
+        self.value_error(loc, problem);
     }
 
     /// The maximum area of an image in pixels: the lowest of the limits of its field, of the

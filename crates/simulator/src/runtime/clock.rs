@@ -116,18 +116,10 @@ impl Clock {
     /// The speed is clamped to the range from 0 to [`MAX_SPEED`](Clock::MAX_SPEED) and rounded to
     /// millionths. NaN changes nothing.
     pub fn set_speed(&self, speed: f64) {
-        self.change_speed(speed);
-    }
-
-    /// Sets the speed, and returns the Unix time of the change.
-    pub(crate) fn change_speed(&self, speed: f64) -> Duration {
-        let Some(millionths) = millionths(speed) else { return self.unix_now() };
-        let mut shown = Duration::ZERO;
+        let Some(millionths) = millionths(speed) else { return };
         self.inner.course.send_modify(|course| {
-            shown = course.now();
-            *course = Course { shown, since: Instant::now(), millionths };
+            *course = Course { shown: course.now(), since: Instant::now(), millionths };
         });
-        self.unix_at(shown)
     }
 
     /// Moves the clock forward by `step`. All steps together move it by at most 584 years; further

@@ -5,11 +5,11 @@
 use std::{
     collections::HashMap,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::Arc,
+    sync::{Arc, Weak},
     thread::available_parallelism,
 };
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::{OnceCell, OwnedSemaphorePermit, Semaphore};
 use tracing::debug;
 
 use super::Lock;
@@ -36,12 +36,10 @@ impl JobSize {
     }
 
     pub(crate) fn of_bytes(bytes: usize) -> Self {
-        if bytes <= MAX_TINY_BYTES {
-            Self::Tiny
-        } else if bytes <= MAX_SMALL_BYTES {
-            Self::Small
-        } else {
-            Self::Large
+        match bytes {
+            0..=MAX_TINY_BYTES => Self::Tiny,
+            _ if bytes <= MAX_SMALL_BYTES => Self::Small,
+            _ => Self::Large,
         }
     }
 }
@@ -101,63 +99,41 @@ async fn run_with<T: Send + 'static>(
 /// Runs jobs that have keys. While a job runs, further calls with its key wait for its result.
 pub(crate) struct SingleFlight<T> {
     pool: WorkerPool,
-    jobs: Lock<HashMap<String, Arc<Job<T>>>>,
+    /// The result of each job that somebody waits for.
+    jobs: Lock<HashMap<String, Weak<OnceCell<T>>>>,
 }
 
-/// The result of a job, or `None` while the job has not ended.
-type Job<T> = watch::Sender<Option<T>>;
-
-impl<T: Clone + Send + Sync + 'static> SingleFlight<T> {
-    pub(crate) fn new(pool: WorkerPool) -> Arc<Self> {
-        Arc::new(Self { pool, jobs: Lock::default() })
+impl<T: Clone + Send + 'static> SingleFlight<T> {
+    pub(crate) fn new(pool: WorkerPool) -> Self {
+        Self { pool, jobs: Lock::default() }
     }
 
     /// Runs a job, or waits for the result of the job with this key if it is in progress. When it
-    /// is the job's turn, the job starts only if somebody still waits for it. After that, it runs
-    /// to its end even if nobody waits any longer. Returns `None` if the job panicked.
+    /// is the job's turn, the job starts only if its caller still waits for it. After that, it runs
+    /// to its end even if its caller leaves; then the next one of those who wait runs their own
+    /// job. Returns `None` if the job panicked.
     pub(crate) async fn run(
-        self: &Arc<Self>,
+        &self,
         key: &str,
         size: JobSize,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Option<T> {
-        let mut result = {
+        let job = {
             let mut jobs = self.jobs.lock();
-            match jobs.get(key) {
-                Some(job) => job.subscribe(),
-                None => {
-                    let (job, result) = watch::channel(None);
-                    let job = Arc::new(job);
-                    jobs.insert(key.to_owned(), Arc::clone(&job));
-                    tokio::spawn(Arc::clone(self).complete(key.to_owned(), job, size, work));
-                    result
-                }
-            }
+            jobs.retain(|_, job| job.strong_count() > 0);
+            let known = jobs.get(key).and_then(Weak::upgrade);
+            known.unwrap_or_else(|| {
+                let job = Arc::default();
+                jobs.insert(key.to_owned(), Arc::downgrade(&job));
+                job
+            })
         };
-        result.wait_for(Option::is_some).await.ok()?.clone()
-    }
-
-    async fn complete(
-        self: Arc<Self>,
-        key: String,
-        job: Arc<Job<T>>,
-        size: JobSize,
-        work: impl FnOnce() -> T + Send + 'static,
-    ) {
-        let Ok(permit) = self.pool.permit(size).await else { return };
-        {
-            // While the jobs are locked, nobody can begin to wait for this one.
-            let mut jobs = self.jobs.lock();
-            if job.receiver_count() == 0 {
-                jobs.remove(&key);
-                return;
-            }
-        }
-        debug!(key, "a job starts");
-        let done = run_with(permit, work).await.ok();
-        self.jobs.lock().remove(&key);
-        // If the job panicked, those who wait get `None` when the sender is dropped.
-        job.send_replace(done);
+        let result = job.get_or_try_init(async || {
+            let permit = self.pool.permit(size).await?;
+            debug!(key, "a job starts");
+            run_with(permit, work).await
+        });
+        result.await.ok().cloned()
     }
 }
 
@@ -166,7 +142,6 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use futures_util::{FutureExt as _, future::join_all};
-    use tokio::task::yield_now;
 
     use super::*;
 
@@ -194,9 +169,6 @@ mod tests {
         }
         assert_eq!(jobs.run("a", SIZE, || panic!("it started")).now_or_never(), None);
         drop(permits);
-        while !jobs.jobs.lock().is_empty() {
-            yield_now().await;
-        }
         assert_eq!(jobs.run("a", SIZE, || 7).await, Some(7));
     }
 

@@ -76,8 +76,8 @@ impl Measurements {
     /// Checks the measurements in a snapshot, which says that `ready` tasks have become ready.
     pub(crate) fn check(&self, ready: u64) -> Result<(), &'static str> {
         let fits = [&self.found, &self.fetched].into_iter().all(|delays| {
-            let left = |left: u64, count: &u64| left.checked_sub(*count);
-            delays.lengths.values().try_fold(ready, left).is_some()
+            let sum = |sum: u64, count: &u64| sum.checked_add(*count);
+            delays.lengths.values().try_fold(0, sum).is_some_and(|sum| sum <= ready)
         });
         if !fits {
             Err("more tasks were found or fetched than became ready")
@@ -123,9 +123,6 @@ impl Histogram {
 
     fn summary(&self) -> Delays {
         let count = self.count();
-        if count == 0 {
-            return Delays::default();
-        }
         let mean = Duration::try_from_secs_f64(self.sum.as_secs_f64() / count as f64);
         let rank = (count * 99).div_ceil(100);
         let mut passed = 0;
@@ -134,7 +131,7 @@ impl Histogram {
             passed >= rank
         });
         let p99 = p99.map(|(micros, _)| Duration::from_micros(*micros).min(self.max));
-        Delays { count, mean: mean.ok(), p99, max: Some(self.max) }
+        Delays { count, mean: mean.ok(), p99, max: (count > 0).then_some(self.max) }
     }
 }
 

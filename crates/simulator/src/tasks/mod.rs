@@ -28,7 +28,7 @@ use crate::{
     tasks::logged_request::LoggedRequest,
     tasks::outcome::{Directives, Outcome, UNKNOWN_STATUS},
     tasks::timeline::Timeline,
-    values::{MAX_COUNT, formats},
+    values::{MAX_COUNT, base64, names},
 };
 
 /// The approximate size of a task without its request, its images and its picture.
@@ -54,7 +54,7 @@ pub(crate) struct Task {
     /// rendered.
     pub(crate) images_dropped: bool,
     /// The picture, after it has been rendered for the first time.
-    #[serde(with = "formats::base64", default, skip_serializing_if = "Option::is_none")]
+    #[serde(with = "base64", default, skip_serializing_if = "Option::is_none")]
     pub(crate) painted: Option<Bytes>,
     pub(crate) directives: Directives,
     pub(crate) cost: Credits,
@@ -153,9 +153,6 @@ pub(crate) struct Tasks {
     /// The tasks among `finished` that still have the images of their requests.
     #[serde(skip)]
     with_images: VecDeque<u64>,
-    /// The operations of the kept tasks, each with its number of tasks.
-    #[serde(skip)]
-    operations: BTreeMap<String, u64>,
     #[serde(skip)]
     bytes: u64,
     #[serde(skip)]
@@ -204,7 +201,6 @@ impl Tasks {
         self.bytes += task.bytes();
         self.active.entry(task.project.clone()).or_default().insert((task.final_at, number));
         self.numbers.insert(task.id.clone(), number);
-        *self.operations.entry(task.operation.clone()).or_default() += 1;
         self.kept.insert(number, task);
     }
 
@@ -220,8 +216,8 @@ impl Tasks {
     }
 
     /// The operations of the kept tasks.
-    pub(crate) fn operations(&self) -> impl Iterator<Item = &str> {
-        self.operations.keys().map(String::as_str)
+    pub(crate) fn operations(&self) -> BTreeSet<&str> {
+        self.kept.values().map(|task| task.operation.as_str()).collect()
     }
 
     /// The projects that have submitted tasks.
@@ -235,10 +231,9 @@ impl Tasks {
     pub(crate) fn settle(&mut self, now: Duration) {
         let mut ended = Vec::new();
         for waiting in self.active.values_mut() {
-            while let Some(first) = waiting.first().copied().filter(|(end, _)| *end <= now) {
-                waiting.remove(&first);
-                ended.push(first);
-            }
+            // No task has this number.
+            let later = waiting.split_off(&(now, u64::MAX));
+            ended.extend(std::mem::replace(waiting, later));
         }
         ended.sort_unstable();
         for (_, number) in ended {
@@ -283,10 +278,6 @@ impl Tasks {
     fn forget(&mut self, task: &Task) {
         self.numbers.remove(&task.id);
         self.bytes -= task.bytes();
-        if let Some(count) = self.operations.get_mut(&task.operation) {
-            *count -= 1;
-            self.operations.retain(|_, count| *count > 0);
-        }
     }
 
     /// Removes the tasks of a project and returns their ids. Their numbers are not reused.
@@ -306,12 +297,10 @@ impl Tasks {
 
     /// Stores the rendered picture of a task, and frees memory for it.
     pub(crate) fn keep_picture(&mut self, id: &str, picture: Bytes, now: Duration) {
-        let Some(task) = self.numbers.get(id).and_then(|number| self.kept.get_mut(number)) else {
-            return;
-        };
-        if task.painted.is_none() {
-            self.bytes += picture.len() as u64;
+        if let Some(task) = self.get_mut(id).filter(|task| task.painted.is_none()) {
+            let length = picture.len() as u64;
             task.painted = Some(picture);
+            self.bytes += length;
         }
         self.settle(now);
     }
@@ -367,7 +356,8 @@ impl Tasks {
     /// [`Task::check`] checks each of them.
     pub(crate) fn check(&self, now: Duration) -> Result<(), &'static str> {
         let ids: BTreeSet<_> = self.kept.values().map(|task| &task.id).collect();
-        if ids.len() < self.kept.len() || !ids.iter().all(|id| is_task_id(id)) {
+        let is_id = |id: &String| names::is_uuid(id) && !id.contains(char::is_uppercase);
+        if ids.len() < self.kept.len() || !ids.into_iter().all(is_id) {
             return Err("an id occurs twice, or is not that of a task");
         }
         let outcomes = || self.kept.values().map(|task| task.outcome(now));
@@ -388,10 +378,4 @@ impl Tasks {
     pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &Task> {
         self.kept.values()
     }
-}
-
-/// Whether a text has the form of a UUID in lower case, like all task ids.
-fn is_task_id(text: &str) -> bool {
-    let is_digit = |c: char| matches!(c, '0'..='9' | 'a'..='f' | '-');
-    text.split('-').map(str::len).eq([8, 4, 4, 4, 12]) && text.chars().all(is_digit)
 }

@@ -43,6 +43,12 @@ pub(crate) enum HappeningKind {
     WebhookFailed,
 }
 
+impl Happening {
+    pub(crate) fn once(kind: HappeningKind, at: Duration, detail: &str) -> Self {
+        Self { kind, detail: detail.into(), count: 1, first: at, last: at }
+    }
+}
+
 impl Timeline {
     /// Records a happening. After [`MAX_HAPPENINGS`] different ones, further different ones are
     /// ignored.
@@ -53,8 +59,7 @@ impl Timeline {
             known.count = known.count.saturating_add(1);
             known.last = now;
         } else if happenings.len() < MAX_HAPPENINGS {
-            let detail = detail.into();
-            happenings.push(Happening { kind, detail, count: 1, first: now, last: now });
+            happenings.push(Happening::once(kind, now, detail));
         }
     }
 

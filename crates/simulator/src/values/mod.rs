@@ -1,7 +1,7 @@
 //! Values that several parts of the simulator read and write in the same way. This module depends
 //! on no other part.
 
-pub(crate) mod formats;
+pub(crate) mod base64;
 pub(crate) mod log;
 pub(crate) mod names;
 pub(crate) mod seconds;

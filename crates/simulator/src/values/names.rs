@@ -27,6 +27,17 @@ fn is_printable(c: char) -> bool {
     matches!(c, '"' | '\'' | '\\') || c.escape_debug().len() == 1
 }
 
+/// Returns the text if it consists of digits. Parsing it as a number would also accept a plus sign.
+pub(crate) fn digits(text: &str) -> Option<&str> {
+    (!text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())).then_some(text)
+}
+
+/// Whether a text has the form of a UUID.
+pub(crate) fn is_uuid(text: &str) -> bool {
+    let groups = text.split('-').map(str::len).eq([8, 4, 4, 4, 12]);
+    groups && text.chars().all(|c| c.is_ascii_hexdigit() || c == '-')
+}
+
 /// Returns the candidate that is the fewest edits away from `name`.
 pub(crate) fn nearest<'a>(
     name: &str,

@@ -7,13 +7,13 @@ use std::{
 };
 
 use axum::{body::Bytes, http::HeaderValue};
-use url::Origin;
+use url::{Origin, Url};
 
 use super::{
     interface::{WebhookAttempt, WebhookCause, WebhookDelivery, WebhookSettings, WebhookState},
-    sender::{Headers, SigningKey},
+    sender::{self, Headers},
 };
-use crate::http::outgoing::Target;
+use crate::values::secret::Secret;
 
 /// The approximate size of a delivery without its texts, in bytes.
 const OVERHEAD: usize = 1 << 10;
@@ -22,8 +22,8 @@ const OVERHEAD: usize = 1 << 10;
 #[derive(Clone)]
 pub(super) struct Delivery {
     pub(super) shown: WebhookDelivery,
-    /// Where to send the webhook, and how to sign it. `None` if the receiver is refused.
-    pub(super) receiver: Option<(Target, SigningKey)>,
+    /// Where to send the webhook, and the secret of the request. `None` if the receiver is refused.
+    pub(super) receiver: Option<(Url, Option<Secret<String>>)>,
     pub(super) final_at: Duration,
     /// Set while the delivery waits for the webhook of a later task: the time at which it would be
     /// due without that fault. `due_at` is then the latest time to send it.
@@ -33,7 +33,7 @@ pub(super) struct Delivery {
 impl Delivery {
     /// The scheme, host and port of the receiver's URL.
     fn origin(&self) -> Option<Origin> {
-        self.receiver.as_ref().map(|(target, _)| target.url.origin())
+        self.receiver.as_ref().map(|(url, _)| url.origin())
     }
 
     /// Records that an attempt begins, and returns what to send: the receiver, the headers and the
@@ -43,10 +43,11 @@ impl Delivery {
         settings: &WebhookSettings,
         now: Duration,
         timestamp: u64,
-    ) -> Option<(Target, Headers, Bytes)> {
-        let (shown, (target, key)) = (&mut self.shown, self.receiver.clone()?);
+    ) -> Option<(Url, Headers, Bytes)> {
+        let (shown, (url, secret)) = (&mut self.shown, self.receiver.as_ref()?);
         let body = Bytes::from(shown.body.expose().clone());
-        let headers = key.headers(settings, &shown.webhook_id, timestamp, &body);
+        let headers =
+            sender::headers(settings, secret.as_ref(), &shown.webhook_id, timestamp, &body).ok()?;
         let text = |value: &HeaderValue| match value.to_str() {
             Ok(text) if !value.is_sensitive() => text.to_owned(),
             _ => "[redacted]".to_owned(),
@@ -55,7 +56,7 @@ impl Delivery {
         shown.headers =
             headers.iter().map(|(name, value)| (name.to_string(), text(value))).collect();
         shown.attempts.push(WebhookAttempt { at: now, status: None, problem: None });
-        Some((target, headers, body))
+        Some((url.clone(), headers, body))
     }
 
     fn size(&self) -> usize {
@@ -96,12 +97,14 @@ impl DeliveryLog {
         self.last += 1;
         let number = self.last;
         delivery.shown.id = number;
-        if delivery.shown.state == WebhookState::Waiting {
+        if delivery.receiver.is_some() {
+            delivery.shown.state = WebhookState::Waiting;
             self.queue.insert((delivery.shown.due_at, number));
             if delivery.held_from.is_some() {
                 self.held.insert(number);
             }
         } else {
+            delivery.shown.state = WebhookState::Refused;
             self.ended.push_back(number);
         }
         self.deliveries.insert(number, delivery);
@@ -153,14 +156,10 @@ impl DeliveryLog {
     /// Takes the first delivery that is due out of the queue. Returns the time at which it was due,
     /// its number, and the origin of its receiver.
     pub(super) fn take_due(&mut self, now: Duration) -> Option<((Duration, u64), Origin)> {
-        let (due_at, number) = self.queue.pop_first()?;
-        if due_at > now {
-            self.queue.insert((due_at, number));
-            return None;
-        }
-        self.held.remove(&number);
-        let origin = self.deliveries.get(&number)?.origin()?;
-        Some(((due_at, number), origin))
+        let due = *self.queue.first().filter(|(due_at, _)| *due_at <= now)?;
+        self.queue.remove(&due);
+        self.held.remove(&due.1);
+        Some((due, self.deliveries.get(&due.1)?.origin()?))
     }
 
     /// Records how the last attempt ended: with the status code of the receiver's response, or with

@@ -18,10 +18,10 @@ pub use self::interface::{
 pub(crate) use self::sender::run;
 use self::{
     log::{Delivery, DeliveryLog},
-    sender::{Headers, SigningKey},
+    sender::Headers,
 };
 use crate::{
-    http::outgoing::{Client, Target},
+    http::outgoing::Client,
     runtime::{
         Lock,
         chance::{Chance, hex},
@@ -44,35 +44,23 @@ pub(crate) struct Webhook {
     pub(crate) final_at: Duration,
     /// The result that a poll returns at `final_at`.
     pub(crate) result: Value,
-    pub(crate) faults: WebhookFaults,
+    pub(crate) faults: Vec<WebhookFault>,
 }
 
-/// The faults of a webhook.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct WebhookFaults {
+/// A fault of a webhook.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WebhookFault {
     /// Send the webhook twice, with the same id and body.
-    pub(crate) duplicate: bool,
+    Duplicate,
     /// Send the webhook this much later than its task ends.
-    pub(crate) late: Duration,
+    Late(Duration),
     /// Hold the webhook back until the webhook of a task that ended later has been sent to the same
     /// receiver, for at most half a minute.
-    pub(crate) out_of_order: bool,
+    OutOfOrder,
     /// At the same time, also send one forged webhook with the same id. It claims another status,
     /// and is signed with another secret. If the request has no secret, the receiver can detect the
     /// forgery only by polling the task.
-    pub(crate) forged: bool,
-}
-
-impl WebhookFaults {
-    /// Combines the faults of both values.
-    pub(crate) fn and(self, other: Self) -> Self {
-        Self {
-            duplicate: self.duplicate || other.duplicate,
-            late: self.late.max(other.late),
-            out_of_order: self.out_of_order || other.out_of_order,
-            forged: self.forged || other.forged,
-        }
-    }
+    Forged,
 }
 
 /// Returns a webhook's URL without the parts that may be secret: user information, query and
@@ -124,9 +112,9 @@ impl Webhooks {
     pub(crate) fn enqueue(&self, webhook: &Webhook) {
         let Webhook { task, url, faults, .. } = webhook;
         let causes = [
-            faults.forged.then_some(WebhookCause::Forgery),
+            faults.contains(&WebhookFault::Forged).then_some(WebhookCause::Forgery),
             Some(WebhookCause::Final),
-            faults.duplicate.then_some(WebhookCause::Duplicate),
+            faults.contains(&WebhookFault::Duplicate).then_some(WebhookCause::Duplicate),
         ];
         self.change(|log| {
             for cause in causes.into_iter().flatten() {
@@ -150,20 +138,24 @@ impl Webhooks {
     fn delivery(&self, webhook: &Webhook, cause: WebhookCause) -> Delivery {
         let Webhook { task, url, secret, final_at, result, faults } = webhook;
         let is_forged = cause == WebhookCause::Forgery;
-        let secret = secret.as_ref().map(|secret| {
-            if is_forged {
-                format!("forged-{}", hex(&self.chance.bytes("forged secret", 0)))
-            } else {
-                secret.expose().clone()
-            }
+        let secret = secret.clone().map(|secret| {
+            let forged = || format!("forged-{}", hex(&self.chance.bytes("forged secret", 0)));
+            if is_forged { forged().into() } else { secret }
         });
         let parsed = Url::parse(url).map_err(|_| "could not parse the URL");
-        let target = parsed.and_then(|url| self.client.target(url));
-        let key = || SigningKey::new(self.settings.scheme, secret.as_deref());
-        let receiver = target.and_then(|target| Ok((target, key()?)));
+        let receiver = parsed.and_then(|url| {
+            self.client.check(&url)?;
+            sender::headers(&self.settings, secret.as_ref(), "", 0, &[])?;
+            Ok((url, secret))
+        });
         let drawn = self.chance.bytes(&format!("webhook id of {task}"), 0);
-        let due_at = final_at.saturating_add(faults.late);
-        let held_from = (faults.out_of_order && !is_forged).then_some(due_at);
+        let late = faults.iter().find_map(|fault| match fault {
+            WebhookFault::Late(time) => Some(*time),
+            _ => None,
+        });
+        let due_at = final_at.saturating_add(late.unwrap_or_default());
+        let is_held = faults.contains(&WebhookFault::OutOfOrder) && !is_forged;
+        let held_from = is_held.then_some(due_at);
         Delivery {
             shown: WebhookDelivery {
                 id: 0,
@@ -171,10 +163,7 @@ impl Webhooks {
                 url: shown(url),
                 webhook_id: format!("msg_{}", hex(&drawn)),
                 cause,
-                state: match receiver {
-                    Ok(_) => WebhookState::Waiting,
-                    Err(_) => WebhookState::Refused,
-                },
+                state: WebhookState::Waiting,
                 refusal: receiver.as_ref().err().copied(),
                 due_at: held_from.map_or(due_at, |due_at| due_at.saturating_add(HELD_AT_MOST)),
                 body: body(cause, result).into(),
@@ -187,10 +176,10 @@ impl Webhooks {
         }
     }
 
-    /// Sends the webhook of a delivery again, at once, with the same id and body. Returns the
-    /// number of the new delivery. Returns `None` if the log does not have the delivery, or has no
-    /// room for another one.
-    pub(crate) fn redeliver(&self, number: u64) -> Option<u64> {
+    /// Sends the webhook of a delivery again, at once, with the same id and body. Returns the new
+    /// delivery. Returns `None` if the log does not have the delivery, or has no room for another
+    /// one.
+    pub(crate) fn redeliver(&self, number: u64) -> Option<WebhookDelivery> {
         self.change(|log| {
             let mut again = log.get_mut(number)?.clone();
             again.held_from = None;
@@ -199,16 +188,13 @@ impl Webhooks {
                     WebhookCause::Forgery => WebhookCause::Forgery,
                     _ => WebhookCause::Redelivery,
                 },
-                state: match again.shown.refusal {
-                    None => WebhookState::Waiting,
-                    Some(_) => WebhookState::Refused,
-                },
                 due_at: self.clock.now(),
                 headers: Vec::new(),
                 attempts: Vec::new(),
                 ..again.shown
             };
-            log.insert(&self.settings, again)
+            let number = log.insert(&self.settings, again)?;
+            Some(log.get_mut(number)?.shown.clone())
         })
     }
 
@@ -263,7 +249,7 @@ impl Webhooks {
     }
 
     /// Records that an attempt begins, and returns what to send.
-    fn begin(&self, number: u64) -> Option<(Target, Headers, Bytes)> {
+    fn begin(&self, number: u64) -> Option<(Url, Headers, Bytes)> {
         self.change(|log| {
             let now = self.clock.now();
             log.get_mut(number)?.attempt(&self.settings, now, self.clock.unix_at(now).as_secs())

@@ -20,10 +20,10 @@ use tokio::{
     task::{Id, JoinSet},
     time::{Instant, timeout_at},
 };
-use url::Origin;
+use url::{Origin, Url};
 
 use super::{WebhookScheme, WebhookSettings, Webhooks};
-use crate::{http::outgoing::Target, runtime::chance::hex};
+use crate::{runtime::chance::hex, values::secret::Secret};
 
 /// The maximum number of concurrent attempts, if each is to a different receiver.
 const MAX_ATTEMPTS: usize = 256;
@@ -42,7 +42,7 @@ const MAX_RESPONSE_BYTES: usize = 64 << 10;
 /// part of the URL.
 async fn send(
     webhooks: &Webhooks,
-    (target, headers, body): (Target, Headers, Bytes),
+    (url, headers, body): (Url, Headers, Bytes),
 ) -> Result<u16, String> {
     let mut request = Request::post("/").header(header::CONTENT_TYPE, "application/json");
     for (name, value) in headers {
@@ -50,7 +50,7 @@ async fn send(
     }
     let limit = webhooks.settings.timeout;
     let deadline = Instant::now() + limit;
-    let response = webhooks.client.send(&target, request, body);
+    let response = webhooks.client.send(&url, request, body);
     let response = timeout_at(deadline, response)
         .await
         .map_err(|_| format!("no response within {} s", limit.as_secs_f64()))??;
@@ -58,7 +58,7 @@ async fn send(
     // contains, and whether it is complete.
     let body = Limited::new(response.body, MAX_RESPONSE_BYTES);
     drop(timeout_at(deadline, body.collect()).await);
-    Ok(response.status.as_u16())
+    Ok(response.head.status.as_u16())
 }
 
 /// The due deliveries to one receiver, each with the time at which it became due.
@@ -167,76 +167,53 @@ const STANDARD_PREFIX: &str = "whsec_";
 /// Those headers of an attempt that are not the same for all webhooks.
 pub(super) type Headers = Vec<(HeaderName, HeaderValue)>;
 
-/// The secret of a request, in the form that the signature scheme needs.
-#[derive(Clone)]
-pub(super) enum SigningKey {
-    /// The request has no secret.
-    None,
-    Keyed(Hmac<Sha256>),
-    Verbatim(HeaderValue),
+/// Creates the headers of an attempt at the Unix time `timestamp`. An empty secret counts as none.
+/// The secret itself is marked as sensitive, but a signature may be shown.
+pub(super) fn headers(
+    settings: &WebhookSettings,
+    secret: Option<&Secret<String>>,
+    webhook_id: &str,
+    timestamp: u64,
+    body: &[u8],
+) -> Result<Headers, &'static str> {
+    let value = |text: &str| {
+        let problem = "the secret contains characters that are not allowed in a header";
+        HeaderValue::from_str(text).map_err(|_| problem)
+    };
+    let mut headers = Vec::new();
+    if settings.scheme == WebhookScheme::Standard {
+        headers.push((HeaderName::from_static("webhook-id"), value(webhook_id)?));
+        headers.push((HeaderName::from_static("webhook-timestamp"), timestamp.into()));
+    }
+    let Some(secret) = secret.map(Secret::expose).filter(|secret| !secret.is_empty()) else {
+        return Ok(headers);
+    };
+    let (name, signature) = match settings.scheme {
+        WebhookScheme::HmacSha256 => {
+            let signature = hex(&mac(secret.as_bytes(), body)?);
+            (settings.header_name(), value(&format!("sha256={signature}"))?)
+        }
+        WebhookScheme::Secret => {
+            let mut secret = value(secret)?;
+            secret.set_sensitive(true);
+            (settings.header_name(), secret)
+        }
+        WebhookScheme::Standard => {
+            let decoded =
+                secret.strip_prefix(STANDARD_PREFIX).and_then(|text| STANDARD.decode(text).ok());
+            let key = decoded.unwrap_or_else(|| secret.as_bytes().to_vec());
+            let signed = [format!("{webhook_id}.{timestamp}.").as_bytes(), body].concat();
+            let signature = STANDARD.encode(mac(&key, &signed)?);
+            let name = HeaderName::from_static("webhook-signature");
+            (Some(name), value(&format!("v1,{signature}"))?)
+        }
+    };
+    headers.extend(name.map(|name| (name, signature)));
+    Ok(headers)
 }
 
-impl SigningKey {
-    /// Prepares a secret. An empty secret counts as none.
-    pub(super) fn new(scheme: WebhookScheme, secret: Option<&str>) -> Result<Self, &'static str> {
-        let Some(secret) = secret.filter(|secret| !secret.is_empty()) else {
-            return Ok(Self::None);
-        };
-        let keyed = |key: &[u8]| {
-            Hmac::new_from_slice(key)
-                .map(Self::Keyed)
-                .map_err(|_| "the secret cannot be used as a key")
-        };
-        match scheme {
-            WebhookScheme::HmacSha256 => keyed(secret.as_bytes()),
-            WebhookScheme::Secret => {
-                let mut value = HeaderValue::from_str(secret).map_err(
-                    |_| "the secret contains characters that are not allowed in a header",
-                )?;
-                value.set_sensitive(true);
-                Ok(Self::Verbatim(value))
-            }
-            WebhookScheme::Standard => {
-                let decoded = secret
-                    .strip_prefix(STANDARD_PREFIX)
-                    .and_then(|text| STANDARD.decode(text).ok());
-                keyed(&decoded.unwrap_or_else(|| secret.as_bytes().to_vec()))
-            }
-        }
-    }
-
-    /// Creates the headers of an attempt at the Unix time `timestamp`. The secret itself is marked
-    /// as sensitive, but a signature may be shown.
-    pub(super) fn headers(
-        &self,
-        settings: &WebhookSettings,
-        webhook_id: &str,
-        timestamp: u64,
-        body: &[u8],
-    ) -> Headers {
-        let value = |text: String| HeaderValue::try_from(text).ok();
-        let named = |name| Some(HeaderName::from_static(name));
-        let mut headers = Vec::new();
-        if settings.scheme == WebhookScheme::Standard {
-            headers.push((named("webhook-id"), value(webhook_id.to_owned())));
-            headers.push((named("webhook-timestamp"), Some(timestamp.into())));
-        }
-        headers.push(match (self, settings.scheme) {
-            (Self::None, _) => (None, None),
-            (Self::Verbatim(secret), _) => (settings.header_name(), Some(secret.clone())),
-            (Self::Keyed(key), WebhookScheme::Standard) => {
-                let signed = [format!("{webhook_id}.{timestamp}.").as_bytes(), body].concat();
-                let signature = format!("v1,{}", STANDARD.encode(mac(key, &signed)));
-                (named("webhook-signature"), value(signature))
-            }
-            (Self::Keyed(key), _) => {
-                (settings.header_name(), value(format!("sha256={}", hex(&mac(key, body)))))
-            }
-        });
-        headers.into_iter().filter_map(|(name, value)| name.zip(value)).collect()
-    }
-}
-
-fn mac(key: &Hmac<Sha256>, message: &[u8]) -> [u8; 32] {
-    key.clone().chain_update(message).finalize().into_bytes().into()
+fn mac(key: &[u8], message: &[u8]) -> Result<[u8; 32], &'static str> {
+    let key =
+        Hmac::<Sha256>::new_from_slice(key).map_err(|_| "the secret cannot be used as a key")?;
+    Ok(key.chain_update(message).finalize().into_bytes().into())
 }

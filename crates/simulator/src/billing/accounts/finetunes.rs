@@ -13,8 +13,8 @@ pub(crate) const MAX_NAME: usize = 100;
 /// A stored finetune.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct StoredFinetune {
-    pub(super) finetune: Finetune,
+pub(crate) struct StoredFinetune {
+    pub(crate) finetune: Finetune,
     /// The Unix time from which on the finetune can be used, because its training has ended.
     pub(super) usable_at: Duration,
     /// The id of the task that trains the finetune, or has trained it. Empty if there is no such
@@ -24,7 +24,7 @@ pub(super) struct StoredFinetune {
 
 impl StoredFinetune {
     /// Creates a finetune that can be used at once.
-    pub(super) fn usable(finetune: Finetune) -> Self {
+    pub(crate) fn usable(finetune: Finetune) -> Self {
         Self { finetune, usable_at: Duration::ZERO, trained_by: String::new() }
     }
 

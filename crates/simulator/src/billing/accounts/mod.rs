@@ -1,6 +1,5 @@
 //! Organizations, projects and keys: authentication, access and billing.
 
-mod change;
 mod finetunes;
 mod settings;
 mod spending;
@@ -13,18 +12,16 @@ use std::{
     time::Duration,
 };
 
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, StatusCode};
 use serde::{Deserialize, Serialize};
 
-pub(crate) use self::change::Editor;
-use self::finetunes::StoredFinetune;
-pub(crate) use self::finetunes::{MAX_NAME as MAX_FINETUNE_NAME, is_finetune_name};
+pub(crate) use self::finetunes::{MAX_NAME as MAX_FINETUNE_NAME, StoredFinetune, is_finetune_name};
 pub use self::settings::{Finetune, Limits, Member, Organization, Project, ProjectKey};
 pub use self::settings::{Permission, Role};
 use self::spending::Spending;
 pub use self::spending::{Spent, Usage};
 use self::start::{Key, digest};
-pub(crate) use self::start::{is_sendable, masked_key};
+pub(crate) use self::start::{id_of, is_sendable, masked_key};
 pub(crate) use self::view::Actor;
 pub use self::view::{AuditEntry, KeyView, OrganizationView, ProjectView};
 
@@ -46,48 +43,99 @@ pub(crate) struct ProjectRef {
     pub(crate) project: Arc<str>,
 }
 
+/// An organization, or one of its projects.
+pub(crate) type Place<'a> = (&'a str, Option<&'a str>);
+
+impl ProjectRef {
+    pub(crate) fn place(&self) -> Place<'_> {
+        (&self.organization, Some(&self.project))
+    }
+}
+
+/// All accounts. At run time, only the control interface changes them, and records each change in
+/// the audit log.
 #[derive(Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Accounts {
     /// The organizations by their ids.
-    organizations: BTreeMap<Arc<str>, OrganizationRecord>,
+    pub(crate) organizations: BTreeMap<Arc<str>, OrganizationRecord>,
     /// The keys by their digests.
-    keys: BTreeMap<String, Key>,
+    pub(crate) keys: BTreeMap<String, Key>,
     /// The keys themselves by their digests, so that they can be revealed. For a key from a
     /// snapshot, the key itself may be unknown.
     #[serde(skip)]
-    secrets: HashMap<String, Secret<String>>,
+    pub(crate) secrets: HashMap<String, Secret<String>>,
     /// The number of keys that were ever created, which is also the number of the last one.
-    keys_made: u64,
-    ledger: Ledger,
+    pub(crate) keys_made: u64,
+    pub(crate) ledger: Ledger,
     audit: NumberedLog<AuditEntry>,
 }
 
 /// A stored organization.
 #[derive(Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct OrganizationRecord {
-    name: String,
-    owner: String,
-    members: BTreeMap<String, Member>,
+pub(crate) struct OrganizationRecord {
+    pub(crate) name: String,
+    pub(crate) owner: String,
+    pub(crate) members: BTreeMap<String, Member>,
     /// The projects by their ids.
-    projects: BTreeMap<Arc<str>, ProjectRecord>,
+    pub(crate) projects: BTreeMap<Arc<str>, ProjectRecord>,
     /// The finetunes by their names.
-    finetunes: BTreeMap<String, StoredFinetune>,
+    pub(crate) finetunes: BTreeMap<String, StoredFinetune>,
 }
 
 /// A stored project.
 #[derive(Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct ProjectRecord {
-    name: String,
-    endpoints: Option<Vec<String>>,
-    limits: Limits,
-    max_active_tasks: Option<usize>,
-    spending: Spending,
+pub(crate) struct ProjectRecord {
+    pub(crate) name: String,
+    pub(crate) endpoints: Option<Vec<String>>,
+    pub(crate) limits: Limits,
+    pub(crate) max_active_tasks: Option<usize>,
+    pub(crate) spending: Spending,
+}
+
+/// The organization, project, key, member or finetune does not exist.
+pub(crate) fn unknown(what: &str, id: &str) -> Problem {
+    Problem::new(StatusCode::NOT_FOUND, format!("unknown {what} `{id}`"))
+}
+
+impl OrganizationRecord {
+    pub(crate) fn project_mut(&mut self, id: &str) -> Result<&mut ProjectRecord, Problem> {
+        self.projects.get_mut(id).ok_or_else(|| unknown("project", id))
+    }
 }
 
 impl Accounts {
+    pub(crate) fn organization_mut(
+        &mut self,
+        id: &str,
+    ) -> Result<&mut OrganizationRecord, Problem> {
+        self.organizations.get_mut(id).ok_or_else(|| unknown("organization", id))
+    }
+
+    /// The digest of the key with this id, and its project.
+    pub(crate) fn key(&self, id: &str) -> Option<(String, ProjectRef)> {
+        let (digest, key) = self.keys.iter().find(|(_, key)| key.id() == id)?;
+        Some((digest.clone(), key.project.clone()))
+    }
+
+    /// Whether an actor has a permission in an organization, or in one of its projects.
+    pub(crate) fn may(
+        &self,
+        actor: &Actor,
+        (organization, project): Place<'_>,
+        permission: Permission,
+    ) -> bool {
+        let Actor::User(user) = actor else { return true };
+        let Some(organization) = self.organizations.get(organization) else { return false };
+        let role = organization.members.get(user).map(|member| {
+            let own = project.and_then(|project| member.projects.get(project));
+            *own.unwrap_or(&member.role)
+        });
+        organization.owner == *user || role.is_some_and(|role| role.permits(permission))
+    }
+
     /// Returns the project to which a request's key belongs, or why the request is rejected.
     pub(crate) fn caller(&self, headers: &HeaderMap) -> Result<ProjectRef, String> {
         let name = key_header();
@@ -104,17 +152,6 @@ impl Accounts {
         self.keys.contains_key(&digest(key))
     }
 
-    /// Takes over the complete keys that other accounts know, so that they can be revealed here,
-    /// too.
-    pub(crate) fn learn_keys(&mut self, other: &Self) {
-        let secrets = other.secrets.iter();
-        self.secrets.extend(secrets.map(|(digest, secret)| (digest.clone(), secret.clone())));
-    }
-
-    pub(crate) fn has_project(&self, project: &ProjectRef) -> bool {
-        self.project(project).is_some()
-    }
-
     /// Whether a project has access to an operation, which is named as in its path but without
     /// `/v1/`.
     pub(crate) fn admits(&self, project: &ProjectRef, operation: &str) -> bool {
@@ -122,11 +159,6 @@ impl Accounts {
             None => true,
             Some(patterns) => patterns.iter().any(|pattern| names::matches(pattern, operation)),
         })
-    }
-
-    /// The maximum number of active tasks of a project, if the project sets one.
-    pub(crate) fn max_active_tasks(&self, project: &ProjectRef) -> Option<usize> {
-        self.project(project)?.max_active_tasks
     }
 
     /// Charges a project's organization for a task that it can pay for: see
@@ -207,7 +239,7 @@ impl Accounts {
         let is_valid = |key: &Key| {
             (1..=self.keys_made).contains(&key.number)
                 && numbers.insert(key.number)
-                && self.has_project(&key.project)
+                && self.project(&key.project).is_some()
         };
         if self.keys_made > MAX_COUNT || !self.keys.values().all(is_valid) {
             let problem =
@@ -220,7 +252,7 @@ impl Accounts {
         Ok(self.ledger.check(|id| self.organizations.contains_key(id))?)
     }
 
-    fn project(&self, project: &ProjectRef) -> Option<&ProjectRecord> {
+    pub(crate) fn project(&self, project: &ProjectRef) -> Option<&ProjectRecord> {
         self.organizations.get(&project.organization)?.projects.get(&project.project)
     }
 

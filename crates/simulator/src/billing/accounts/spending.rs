@@ -33,7 +33,7 @@ pub struct Usage {
 
 #[derive(Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Spending {
+pub(crate) struct Spending {
     pub(super) usage: Usage,
     /// What was spent in those periods that contain `charged_at`.
     spent: Spent,

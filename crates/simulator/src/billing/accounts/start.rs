@@ -128,7 +128,7 @@ impl Accounts {
     }
 
     /// Adds a key and returns its id. Returns `None` if the key already exists.
-    pub(super) fn add_key(&mut self, key: ProjectKey, project: ProjectRef) -> Option<String> {
+    pub(crate) fn add_key(&mut self, key: ProjectKey, project: ProjectRef) -> Option<String> {
         let ProjectKey { name, key: secret } = key;
         let digest = digest(secret.expose());
         if self.keys.contains_key(&digest) {
@@ -153,10 +153,9 @@ impl OrganizationRecord {
         if !names.into_iter().all(has_id) {
             return Err("the id of the organization or of a project is not that of its name".into());
         }
-        for (name, stored) in &self.finetunes {
-            if *name != stored.finetune.name || !is_finetune_name(name) {
-                return Err("a finetune name must not be empty or contain a slash".to_owned());
-            }
+        let mut finetunes = self.finetunes.iter();
+        if !finetunes.all(|(name, one)| *name == one.finetune.name && is_finetune_name(name)) {
+            return Err("a finetune name must not be empty or contain a slash".to_owned());
         }
         if self.projects.values().any(|project| project.spending.usage.submissions > MAX_COUNT) {
             return Err("the usage of a project is more than 2^53 submissions".to_owned());
@@ -176,7 +175,7 @@ impl OrganizationRecord {
 
 /// Derives an id from a name: in lower case, with a dash in place of each run of characters that
 /// are neither letters nor digits.
-pub(super) fn id_of(name: &str) -> Option<Arc<str>> {
+pub(crate) fn id_of(name: &str) -> Option<Arc<str>> {
     let words = name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     let id = words.map(str::to_lowercase).collect::<Vec<_>>().join("-");
     (!id.is_empty()).then(|| id.into())
@@ -190,7 +189,7 @@ pub(super) fn digest(key: &str) -> String {
 /// What the accounts store of a key, without the key itself.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Key {
+pub(crate) struct Key {
     pub(super) number: u64,
     pub(super) name: String,
     pub(super) masked: String,

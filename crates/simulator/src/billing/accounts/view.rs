@@ -190,7 +190,7 @@ pub struct AuditEntry {
 
 impl Accounts {
     /// Writes an entry of the audit log.
-    pub(super) fn record(
+    pub(crate) fn record(
         &mut self,
         unix: Duration,
         actor: &str,

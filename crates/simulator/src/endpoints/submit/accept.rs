@@ -8,14 +8,15 @@ use axum::{
 };
 use imagekiln_painter::{
     images::{Image, Input},
-    paint::{CLIP, OperationKind, Picture},
+    paint::{CLIP, OperationKind},
 };
-use serde::Serialize;
+use serde_json::{Value, json};
 use tracing::debug;
 
 use super::Call;
 use crate::{
     billing::credits::{Credits, Megapixels},
+    config::Config,
     endpoints::{Endpoint, poll},
     faults::{AppliedFaults, FaultPlace},
     http::response::{self, Handled, Problem},
@@ -26,22 +27,6 @@ use crate::{
     values::secret::Secret,
     webhooks::Webhook,
 };
-
-/// The response to an accepted submission: either with the polling URL, or with the status and the
-/// URL of the webhook.
-#[derive(Serialize)]
-struct Accepted {
-    id: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    polling_url: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    status: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    webhook_url: Option<String>,
-    cost: Credits,
-    input_mp: Option<Megapixels>,
-    output_mp: Megapixels,
-}
 
 /// The header of the response that names the fields of the request that had no effect.
 const IGNORED_FIELDS: HeaderName = HeaderName::from_static("x-simulator-ignored-fields");
@@ -55,7 +40,8 @@ pub(super) fn admit(call: &Call, records: &mut Records, cost: Credits) -> Handle
     if records.accounts.caller(&call.headers).map_err(Problem::forbidden)? != *project {
         return Err(Problem::forbidden("The key now belongs to another project"));
     }
-    let most = records.accounts.max_active_tasks(project).unwrap_or(state.config.max_active_tasks);
+    let most = records.accounts.project(project).and_then(|project| project.max_active_tasks);
+    let most = most.unwrap_or(state.config.max_active_tasks);
     if records.tasks.active(project) >= most {
         let wait = records.tasks.next_end(project).unwrap_or(now).saturating_sub(now);
         // Convert the wait to real time, in which clients wait. If the clock is stopped, there is
@@ -79,17 +65,24 @@ pub(super) fn accept(
     record: &mut RequestRecord,
 ) -> Handled<(Response, AppliedFaults)> {
     let state = &call.endpoint.state;
-    let bill = Bill::of(call, &valid.picture);
+    let (webhook, finetune_name) = (valid.webhook.take(), valid.finetune_name.take());
+    let has_seed = valid.has_seed;
+    let mut task = draft(call, valid);
     let mut records = state.records();
-    let admitted = admit(call, &mut records, bill.cost);
-    let applied = state.faults.apply_to_submission(&mut valid.directives.faults, admitted.is_ok());
+    let admitted = admit(call, &mut records, task.cost);
+    let requested = &mut task.directives.faults;
+    let applied = state.faults.apply_to_submission(requested, admitted.is_ok());
     record.faults = applied.names();
     if let Some(response) = applied.replacement(FaultPlace::Submission) {
         return Ok((response, applied));
     }
-    let now = admitted?;
-    let (webhook, finetune_name) = (valid.webhook.take(), valid.finetune_name.take());
-    let mut task = new_task(call, valid, bill, (records.tasks.accepted(), now));
+    let (now, number) = (admitted?, records.tasks.accepted());
+    task.id = state.chance.task_id(number);
+    if !has_seed {
+        task.picture.seed = state.chance.picture_seed(number).into();
+    }
+    let duration = state.config.time_of(&task.operation, state.chance, number);
+    (task.accepted_at, task.final_at) = (now, now.saturating_add(duration));
     // This cannot fail, because the submission was admitted under the same lock.
     records.accounts.charge(&task.project, task.cost, now, &task.id)?;
     let Task { id, operation, region, cost, .. } = &task;
@@ -112,36 +105,45 @@ fn ignored_header(names: &[String]) -> Option<(HeaderName, HeaderValue)> {
 /// Queues the webhook of a task, and returns its URL.
 fn send(state: &AppState, task: &mut Task, webhook: (String, Option<Secret<String>>)) -> String {
     let (url, secret) = webhook;
+    let faults = state.faults.apply(FaultPlace::Webhook, &mut task.directives.faults, None);
     state.webhooks.enqueue(&Webhook {
         task: task.id.clone(),
         url: url.clone(),
         secret,
         final_at: state.clock.at_unix(task.final_at),
-        faults: state.faults.webhook_faults(&mut task.directives.faults),
+        faults: faults.of_webhook(),
         result: poll::result_of(state, task, task.final_at, &task.base),
     });
     url
 }
 
+/// The response to an accepted submission: either with the polling URL, or with the status and the
+/// URL of the webhook.
 fn accepted(
     call: &Call,
     task: &Task,
     webhook_url: Option<String>,
     foreign_base: Option<String>,
-) -> Accepted {
+) -> Value {
     let AppState { config, contract, .. } = &*call.endpoint.state;
-    let webhook_url = webhook_url.filter(|_| config.webhooks.omit_polling_url);
+    let Task { id, cost, input_mp, output_mp, .. } = task;
     let base = foreign_base.as_ref().unwrap_or(&task.base);
-    let polling_url = || format!("{base}{}?id={}", contract.polling_path, task.id);
-    let status = || task.status(task.accepted_at, &config.in_progress).to_owned();
-    Accepted {
-        id: task.id.clone(),
-        polling_url: webhook_url.is_none().then(polling_url),
-        status: webhook_url.is_some().then(status),
-        webhook_url,
-        cost: task.cost,
-        input_mp: task.input_mp,
-        output_mp: task.output_mp,
+    match webhook_url.filter(|_| config.webhooks.omit_polling_url) {
+        None => json!({
+            "id": id,
+            "polling_url": format!("{base}{}?id={id}", contract.polling_path),
+            "cost": cost,
+            "input_mp": input_mp,
+            "output_mp": output_mp,
+        }),
+        Some(webhook_url) => json!({
+            "id": id,
+            "status": task.status(task.accepted_at, &config.in_progress),
+            "webhook_url": webhook_url,
+            "cost": cost,
+            "input_mp": input_mp,
+            "output_mp": output_mp,
+        }),
     }
 }
 
@@ -152,26 +154,6 @@ fn train(records: &mut Records, task: &Task, name: Option<String>) {
         let name = name.unwrap_or_else(|| task.id.clone());
         let (unix, ends_at) = (task.accepted_at, task.final_at);
         records.accounts.train(&task.project, name, (&task.id, ends_at), unix);
-    }
-}
-
-/// The cost of a submission, and the areas on which it depends.
-struct Bill {
-    cost: Credits,
-    input_mp: Option<Megapixels>,
-    output_mp: Megapixels,
-}
-
-impl Bill {
-    fn of(call: &Call, picture: &Picture) -> Self {
-        let config = &call.endpoint.state.config;
-        let (width, height) = picture.size;
-        let megapixel = config.pixels_per_megapixel;
-        let input_mp = input_megapixels(&picture.inputs, megapixel);
-        let output_mp = Megapixels::of_pixels(u64::from(width) * u64::from(height), megapixel);
-        let price = config.prices.for_operation(&call.operation);
-        let cost = price.of(input_mp.unwrap_or_default(), output_mp);
-        Self { cost, input_mp, output_mp }
     }
 }
 
@@ -188,25 +170,21 @@ fn input_megapixels(inputs: &[Input], megapixel: u64) -> Option<Megapixels> {
     pixels.sum::<Option<u64>>().map(|pixels| Megapixels::of_pixels(pixels, megapixel))
 }
 
-/// Makes the task with this number, which is accepted now.
-fn new_task(
-    call: &Call,
-    mut valid: ValidRequest,
-    bill: Bill,
-    (number, now): (u64, Duration),
-) -> Task {
+/// Makes the task of a submission that may still be rejected. It has no number yet, which
+/// determines its id, its times and a random seed.
+fn draft(call: &Call, valid: ValidRequest) -> Task {
     let Endpoint { state, region, .. } = &call.endpoint;
-    if !valid.has_seed {
-        valid.picture.seed = state.chance.picture_seed(number).into();
-    }
-    let duration = state.config.time_of(&call.operation, state.chance, number);
+    let Config { prices, pixels_per_megapixel: megapixel, .. } = &state.config;
+    let (width, height) = valid.picture.size;
+    let input_mp = input_megapixels(&valid.picture.inputs, *megapixel);
+    let output_mp = Megapixels::of_pixels(u64::from(width) * u64::from(height), *megapixel);
+    let price = prices.for_operation(&call.operation);
     Task {
-        id: state.chance.task_id(number),
+        id: String::new(),
         project: call.project.clone(),
         picture: valid.picture,
         images_dropped: false,
         painted: None,
-        final_at: now.saturating_add(duration),
         operation: call.operation.clone(),
         operation_id: call.operation_id.clone(),
         region: *region,
@@ -214,10 +192,11 @@ fn new_task(
         request: valid.shown,
         ignored: valid.ignored,
         directives: valid.directives,
-        cost: bill.cost,
-        input_mp: bill.input_mp,
-        output_mp: bill.output_mp,
-        accepted_at: now,
+        cost: price.of(input_mp.unwrap_or_default(), output_mp),
+        input_mp,
+        output_mp,
+        accepted_at: Duration::ZERO,
+        final_at: Duration::ZERO,
         polls: 0,
         found_after: None,
         fetched_after: None,
