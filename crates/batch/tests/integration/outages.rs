@@ -41,7 +41,8 @@ async fn a_refusal_in_one_process_pauses_the_others(backend: Backend) {
     // A minute without a probe.
     fixture.execute("UPDATE imagekiln.outages SET until = until + 60000").await;
     let outage = other.limits().outages().await.unwrap().pop().unwrap();
-    assert_eq!((outage.kind.as_str(), outage.pauses), ("auth", 1));
+    // On a busy machine, the first probe was refused, too.
+    assert!(outage.kind == "auth" && outage.pauses >= 1, "{outage:?}");
     let client = fixture.client().journal(other.clone()).build().unwrap();
     let refused = client.submit(Gen2Pro::new("a fox")).await.unwrap_err();
     let refusal = refused.refusal().unwrap().downcast_ref::<Error>().unwrap();

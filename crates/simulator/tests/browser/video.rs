@@ -41,10 +41,18 @@ async function watch() {
         const sought = event(copy, 'seeked');
         copy.currentTime = (frame + 0.5) / FPS;
         await sought;
-        pen.drawImage(copy, 0, 0);
-        const { data } = pen.getImageData(0, 0, canvas.width, canvas.height);
-        if (before && data.some((part, place) => part != before[place])) moves.push(frame);
-        before = data;
+        // A busy browser may show the frame some time after the event.
+        for (let look = 0; look < 60; look++) {
+            pen.drawImage(copy, 0, 0);
+            const { data } = pen.getImageData(0, 0, canvas.width, canvas.height);
+            const moved = before?.some((part, place) => part != data[place]);
+            if (moved) moves.push(frame);
+            if (moved || !before) {
+                before = data;
+                break;
+            }
+            await new Promise(requestAnimationFrame);
+        }
     }
     return { ...seen, moves };
 }
