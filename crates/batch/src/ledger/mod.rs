@@ -148,7 +148,7 @@ impl Ledger {
             }
         }
         #[cfg(feature = "sqlite")]
-        if let Some(lock) = &self.0.source.lock {
+        if let Source::File { lock: Some(lock), .. } = &self.0.source {
             lock.unlock();
         }
     }
