@@ -10,10 +10,9 @@ pub(crate) fn description(
     request: &Request,
     picture: &SavedPicture,
 ) -> Result<Description, Error> {
-    let described = describe_request(request, named).map_err(|error| {
-        let message = format!("could not describe the picture of job `{}`", job.name);
-        Error::new(ErrorKind::Job, message).with_source(error)
-    })?;
+    let message = format!("could not describe the picture of job `{}`", job.name);
+    let described =
+        describe_request(request, named).map_err(Error::because(ErrorKind::Job, message))?;
     Ok(Description {
         version: Description::VERSION,
         job: Some(job.name.clone()),

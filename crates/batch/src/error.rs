@@ -117,16 +117,18 @@ impl Error {
     /// which keep no sources. Leaves out a source that the message before it quotes.
     pub(crate) fn chain(&self) -> String {
         let (mut text, mut last) = (self.message.clone(), self.message.clone());
-        let mut source = error::Error::source(self);
-        while let Some(error) = source {
-            let message = error.to_string();
+        for cause in self.causes() {
+            let message = cause.to_string();
             if !last.contains(&message) {
                 text = format!("{text}: {message}");
                 last = message;
             }
-            source = error.source();
         }
         text
+    }
+
+    fn causes(&self) -> impl Iterator<Item = &(dyn error::Error + 'static)> {
+        std::iter::successors(error::Error::source(self), |cause| cause.source())
     }
 
     /// Returns the kind of the error.
@@ -185,8 +187,7 @@ impl fmt::Debug for Error {
                 .finish_non_exhaustive();
         }
         fmt::Display::fmt(self, f)?;
-        let causes = std::iter::successors(error::Error::source(self), |cause| cause.source());
-        for (index, cause) in causes.enumerate() {
+        for (index, cause) in self.causes().enumerate() {
             f.write_str(if index == 0 { "\n\nCaused by:" } else { "" })?;
             write!(f, "\n    {cause}")?;
         }
@@ -249,8 +250,7 @@ pub(crate) enum DatabaseFailure {
     /// Another row has a value that must be unique.
     Taken,
     /// The connection broke, the server is shutting down or starting, or it ended the transaction
-    /// in favor of another one. Does not exist for files, which need no connection.
-    #[cfg(feature = "postgres")]
+    /// in favor of another one. Files need no connection.
     Disconnected,
 }
 

@@ -125,7 +125,10 @@ impl JobStatus {
     #[doc(hidden)]
     pub async fn read_picture(&self) -> Result<Option<Vec<u8>>, Error> {
         match self.location.as_deref().filter(|_| self.state == JobState::Saved) {
-            Some(location) => Output::read_location(location).await,
+            Some(location) => {
+                let (output, key) = Output::of_location(location)?;
+                output.read(&key).await
+            }
             None => Ok(None),
         }
     }

@@ -19,6 +19,8 @@
 #[cfg(not(any(feature = "sqlite", feature = "postgres")))]
 compile_error!("a ledger needs a database: turn on the feature `sqlite` or `postgres`");
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 mod batch;
 #[cfg(feature = "webhook")]
 mod callbacks;
@@ -61,6 +63,11 @@ mod book {
 
     #[doc = include_str!("../../../docs/web-app.md")]
     mod web_app {}
+}
+
+/// Locks a value that is valid at any time at which a thread that holds the lock could panic.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Returns random bytes, which nobody can guess.

@@ -7,7 +7,7 @@ use tokio::{sync::watch, task::JoinSet, time};
 
 use super::{
     Batch, Settings,
-    engine::{Engine, Fleet},
+    engine::Engine,
     run::no_slot,
     unrecorded::first,
     worker::{End, Worker},
@@ -121,8 +121,7 @@ impl Batch {
         self.ledger.check_output(&output).await?;
         // Each call has a signal of its own.
         let (_, stopped) = watch::channel(false);
-        let engine = Engine::start(self.worker(&output, &stopped), Fleet::default()).await?;
-        let engine = Arc::new(engine);
+        let engine = Arc::new(Engine::start(self.worker(&output, &stopped)).await?);
         let renewed = Arc::clone(&engine);
         let _renewals = JoinSet::from_iter([async move { renewed.renew().await }]);
         let running = watch::Sender::default();
@@ -209,8 +208,9 @@ impl Dispatcher {
         let Shared { engine, running, .. } = &*self.0;
         // Fails only if the sender was dropped.
         let _ = running.subscribe().wait_for(HashSet::is_empty).await;
-        let _renewed = engine.renewed().await;
-        engine.worker.unrecorded.add_to(engine.retire().await)
+        let _renewed = engine.renewing.lock().await;
+        let Worker { client, ledger, unrecorded, .. } = &*engine.worker;
+        unrecorded.add_to(unrecorded.retire(client, ledger).await)
     }
 }
 

@@ -10,16 +10,16 @@ use crate::{Error, ledger::Marking, output::Output};
 impl Batch {
     /// Runs a worker until it ends. Dropping the future stops it.
     pub(super) async fn run_worker(&mut self, output: &Output) -> Result<(), Error> {
-        self.retire().await?;
+        self.unrecorded.retire(&self.client, &self.ledger).await?;
         self.ledger.end_pause_of_refusals().await?;
         let (stop, stopped) = watch::channel(false);
         loop {
-            let engine = Engine::start(self.worker(output, &stopped), self.unretired.clone());
+            let engine = Engine::start(self.worker(output, &stopped));
             let run = async {
                 let engine = Arc::new(engine.await?);
                 let run = async {
                     let ended = Run::new(Arc::clone(&engine)).finish().await;
-                    drop(engine.renewed().await);
+                    drop(engine.renewing.lock().await);
                     ended
                 };
                 tokio::select! {
@@ -29,7 +29,7 @@ impl Batch {
             };
             let ended = self.wait_for_run(run, &stop).await;
             // Also records the responses that were still in flight.
-            let retired = self.retire().await;
+            let retired = self.unrecorded.retire(&self.client, &self.ledger).await;
             let lost_a_lease = first(ended, retired)?;
             if !lost_a_lease || *stopped.borrow() {
                 return Ok(());
@@ -37,11 +37,6 @@ impl Batch {
             // Run again: retiring the worker may have recorded a response whose job can now
             // continue.
         }
-    }
-
-    /// Retires the worker of this run, or the worker of an earlier run that was dropped.
-    pub(super) async fn retire(&mut self) -> Result<(), Error> {
-        self.unretired.retire(&self.client, &self.ledger, &self.unrecorded).await
     }
 
     pub(super) fn worker(&self, output: &Output, stopped: &watch::Receiver<bool>) -> Worker {

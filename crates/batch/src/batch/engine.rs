@@ -1,34 +1,28 @@
 //! What runs and dispatchers share: a worker in the ledger that claims jobs while it has a lease,
 //! and that is registered again if it loses the lease.
 
-use std::{
-    convert::Infallible,
-    sync::{self, Arc, PoisonError},
-};
+use std::{convert::Infallible, sync::Arc};
 
-use imagekiln::Client;
 use tokio::{
-    sync::{Mutex, MutexGuard, watch},
+    sync::{Mutex, watch},
     time,
 };
 
-use super::{
-    unrecorded::{Unrecorded, first},
-    worker::Worker,
-};
-use crate::{Error, ErrorKind, Ledger};
+use super::{Settings, worker::Worker};
+use crate::{Error, ErrorKind};
 
 /// The number of renewals within the duration of a lease.
 const RENEWALS: u32 = 3;
 
 pub(super) struct Engine {
     pub(super) worker: Arc<Worker>,
-    fleet: Fleet,
-    lease: watch::Sender<Lease>,
+    /// Changes when the lease is renewed or lost.
+    pub(super) lease: watch::Sender<Lease>,
     /// The number of claims so far. The lock is held while the worker is registered again.
     claims: Mutex<i64>,
-    /// Held during a renewal.
-    renewing: Mutex<()>,
+    /// Held during a renewal. Whoever ends the engine locks it first, to wait for a renewal that
+    /// has begun: an interrupted renewal would keep the ledger open for a moment.
+    pub(super) renewing: Mutex<()>,
 }
 
 /// The lease of a worker.
@@ -40,11 +34,11 @@ pub(super) struct Lease {
 }
 
 impl Engine {
-    /// Registers the worker, and adds its number to the fleet, which retires it later.
-    pub(super) async fn start(worker: Worker, fleet: Fleet) -> Result<Self, Error> {
-        let lease = watch::Sender::new(register(&worker, &fleet).await?);
+    /// Registers the worker, which [`Unrecorded::retire`](super::Unrecorded::retire) retires later.
+    pub(super) async fn start(worker: Worker) -> Result<Self, Error> {
+        let lease = watch::Sender::new(register(&worker).await?);
         let (claims, renewing) = (Mutex::default(), Mutex::default());
-        Ok(Self { worker: Arc::new(worker), fleet, lease, claims, renewing })
+        Ok(Self { worker: Arc::new(worker), lease, claims, renewing })
     }
 
     /// Returns the number of the worker, and the number of its next claim. If the lease is lost,
@@ -54,16 +48,11 @@ impl Engine {
         let mut lease = *self.lease.borrow();
         if lease.is_lost {
             tracing::warn!("the lease expired; continuing as a new worker");
-            lease = register(&self.worker, &self.fleet).await?;
+            lease = register(&self.worker).await?;
             self.lease.send_replace(lease);
         }
         *claims += 1;
         Ok((lease.worker, *claims))
-    }
-
-    /// Returns a receiver that is notified when the lease is renewed or lost.
-    pub(super) fn lease(&self) -> watch::Receiver<Lease> {
-        self.lease.subscribe()
     }
 
     /// Notes that other workers may have taken over the jobs of the worker with this number.
@@ -100,59 +89,11 @@ impl Engine {
             }
         }
     }
-
-    /// Waits for a renewal that has begun, and prevents the next one while the caller holds the
-    /// guard. An interrupted renewal would keep the ledger open for a moment.
-    pub(super) async fn renewed(&self) -> MutexGuard<'_, ()> {
-        self.renewing.lock().await
-    }
-
-    /// Ends this worker, under all numbers that it has had.
-    pub(super) async fn retire(&self) -> Result<(), Error> {
-        let Worker { client, ledger, unrecorded, .. } = &*self.worker;
-        self.fleet.retire(client, ledger, unrecorded).await
-    }
 }
 
-async fn register(worker: &Worker, fleet: &Fleet) -> Result<Lease, Error> {
-    let number = worker.register().await?;
-    fleet.add(number);
+async fn register(worker: &Worker) -> Result<Lease, Error> {
+    let Settings { lease, limits, .. } = worker.settings;
+    let number = worker.ledger.register(lease, limits, Arc::clone(&worker.marking)).await?;
+    worker.unrecorded.registered(number);
     Ok(Lease { worker: number, is_lost: false })
-}
-
-/// Workers that were registered and not retired.
-#[derive(Clone, Default)]
-pub(super) struct Fleet(Arc<sync::Mutex<Vec<i64>>>);
-
-impl Fleet {
-    pub(super) fn add(&self, worker: i64) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(worker);
-    }
-
-    /// Retires all workers. First waits for their submissions in flight, so that the ledger knows
-    /// the outcome of each.
-    pub(super) async fn retire(
-        &self,
-        client: &Client,
-        ledger: &Ledger,
-        unrecorded: &Unrecorded,
-    ) -> Result<(), Error> {
-        let workers = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if workers.is_empty() {
-            return Ok(());
-        }
-        unrecorded.drain(client).await.map_err(Error::because(
-            ErrorKind::Client,
-            "submissions of an earlier run are still in flight",
-        ))?;
-        let mut result = Ok(());
-        for worker in workers {
-            let retired = ledger.retire(worker).await;
-            if retired.is_ok() {
-                self.0.lock().unwrap_or_else(PoisonError::into_inner).retain(|id| *id != worker);
-            }
-            result = first(result, retired);
-        }
-        result
-    }
 }

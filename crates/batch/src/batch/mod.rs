@@ -18,10 +18,7 @@ use std::{fmt, path::PathBuf, pin::Pin, sync::Arc, time::Duration};
 use imagekiln::{Client, ClientBuilder};
 
 pub use self::dispatch::{Advanced, Dispatcher};
-use self::{
-    engine::Fleet,
-    unrecorded::{Unrecorded, first},
-};
+use self::unrecorded::{Unrecorded, first};
 use crate::{
     Error, ErrorKind, Job, JobStatus, Ledger, Price, Report,
     ledger::RunLimits,
@@ -73,8 +70,6 @@ pub struct Batch {
     settings: Settings,
     stop: Option<Signal>,
     pays_again: bool,
-    /// The worker of a run that was dropped.
-    unretired: Fleet,
     unrecorded: Unrecorded,
     /// Shared with each receiver of webhooks.
     receivers: Arc<()>,
@@ -133,7 +128,6 @@ impl Batch {
             },
             stop: None,
             pays_again: false,
-            unretired: Fleet::default(),
             unrecorded: Unrecorded::default(),
             receivers: Arc::default(),
         })
@@ -314,7 +308,7 @@ impl Batch {
             && let Err(error) = self.add_jobs().await
         {
             // The error also contains the tasks of an earlier run that the ledger has not recorded.
-            let retired = self.retire().await;
+            let retired = self.unrecorded.retire(&self.client, &self.ledger).await;
             return self.unrecorded.add_to(first(Err(error), retired));
         }
         let own = match self.check_service().await {

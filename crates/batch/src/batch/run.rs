@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{
     Error, ErrorKind, JobState, Scope,
-    ledger::{Claim, Claimed, Demand, Order},
+    ledger::{Claim, Demand, Order},
 };
 
 /// The minimum and the maximum number of queued jobs to claim at once. Claiming several jobs saves
@@ -91,7 +91,7 @@ struct Ended {
 
 impl Run {
     pub(super) fn new(engine: Arc<Engine>) -> Self {
-        let (worker, lease) = (Arc::clone(&engine.worker), engine.lease());
+        let (worker, lease) = (Arc::clone(&engine.worker), engine.lease.subscribe());
         let number = lease.borrow().worker;
         Self {
             engine,
@@ -156,7 +156,7 @@ impl Run {
             self.has_looked_alone = true;
             return Ok(false);
         }
-        let is_stopping = self.is_stopping();
+        let is_stopping = self.worker.is_stopping();
         let stopped = has_stopped(self.worker.stopped.clone());
         let needs_slot = self.has_room() && self.waiting().is_some();
         if !needs_slot {
@@ -189,13 +189,9 @@ impl Run {
         self.stopped_by.get_or_insert(error);
     }
 
-    fn is_stopping(&self) -> bool {
-        self.worker.is_stopping()
-    }
-
     /// Whether the worker takes no more jobs, because of a signal or an error.
     fn is_ending(&self) -> bool {
-        self.is_stopping() || self.stopped_by.is_some()
+        self.worker.is_stopping() || self.stopped_by.is_some()
     }
 
     /// Whether jobs may be submitted now.
@@ -260,7 +256,7 @@ impl Run {
         let paid = self.queue.iter().position(|job| job.status.state != JobState::Queued);
         let may_start = self.slot.is_some() && self.has_room();
         let queued = || self.waiting().filter(|_| may_start);
-        paid.filter(|_| !self.is_stopping()).or_else(queued)
+        paid.filter(|_| !self.worker.is_stopping()).or_else(queued)
     }
 
     fn has_room(&self) -> bool {
@@ -294,7 +290,7 @@ impl Run {
             blocked: blocked.collect(),
         };
         let queued = demand.queued;
-        let Claimed { jobs, is_limited } = self.worker.ledger.claim(demand).await?;
+        let (jobs, is_limited) = self.worker.ledger.claim(demand).await?;
         self.has_looked_alone &= jobs.is_empty();
         let is_queued = |job: &&Claim| job.status.state == JobState::Queued;
         let found = jobs.iter().filter(is_queued).count();

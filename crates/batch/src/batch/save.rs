@@ -29,20 +29,14 @@ const DAMAGED_ATTEMPTS: u32 = 2;
 /// The number of names that are tried for a picture, because other files may have them.
 const MAX_NAMES: u32 = 5;
 
-/// The output and the key of a picture. The ledger stores both as one text.
-struct PictureLocation {
-    output: Output,
-    key: String,
-}
-
 impl Worker {
     /// Whether an earlier run was interrupted after it had saved the picture and before it had
     /// recorded that. If so, records it now. The file at the location is this job's picture:
     /// nothing was there when the job became ready, and pictures are saved atomically.
     pub(super) async fn was_saved(&self, job: &mut Claim) -> Result<bool, Error> {
-        let Some(location) = self.announced(job)? else { return Ok(false) };
-        let Some(saved) = location.output.find(&location.key).await? else { return Ok(false) };
-        self.finish(job, &location, &saved).await?;
+        let Some((output, key)) = self.announced(job)? else { return Ok(false) };
+        let Some(saved) = output.find(&key).await? else { return Ok(false) };
+        self.finish(job, &output, &key, &saved).await?;
         Ok(true)
     }
 
@@ -72,24 +66,23 @@ impl Worker {
     async fn try_save(&self, job: &mut Claim, picture: &Picture) -> Result<(), SaveError> {
         let announced = self.announced(job)?;
         let (mut is_announced, mut download) = (announced.is_some(), None);
-        let mut location = match announced {
+        let (output, mut key) = match announced {
             Some(location) => location,
-            None => self.free_location(job, picture, &mut download).await?,
+            None => (self.output.clone(), self.free_key(job, picture, &mut download).await?),
         };
         for _ in 0..MAX_NAMES {
-            if is_announced || self.announce(job, &location).await? {
-                let PictureLocation { output, key } = &location;
+            if is_announced || self.announce(job, output.location(&key)).await? {
                 let download = match &download {
                     Some(download) => download,
-                    None => download.insert(output.download(key, picture).await?),
+                    None => download.insert(output.download(&key, picture).await?),
                 };
-                match output.save(key, download).await {
+                match output.save(&key, download).await {
                     Err(SaveError::Exists) => {}
-                    saved => return Ok(self.finish(job, &location, &saved?).await?),
+                    saved => return Ok(self.finish(job, &output, &key, &saved?).await?),
                 }
             }
             is_announced = false;
-            location.key = beside(&location.key, picture.task().id());
+            key = beside(&key, picture.task().id());
         }
         Err(SaveError::Exists)
     }
@@ -147,9 +140,8 @@ impl Worker {
                 tracing::warn!(%error, "could not record where a damaged file is");
             }
         }
-        let reason = error.to_string();
-        self.ledger.change(job, Change::Damaged { reason, location }).await?;
-        (self.on_change)(&job.status);
+        let (state, reason) = (JobState::Damaged, Some(error.to_string()));
+        self.change(job, Change { state, reason, location, step: None }).await?;
         Ok(End::Damaged(failed(job, "could not save the picture", error)))
     }
 
@@ -163,50 +155,42 @@ impl Worker {
         let kind = error.damaged().and_then(|damaged| damaged.kind());
         let extension = kind.map_or("bin", FileKind::extension);
         let (output, key) = match self.announced(job)? {
-            Some(location) => (location.output, location.key),
-            None => {
-                let key = self.key(job, picture, async |_| Ok(extension)).await?;
-                (self.output.clone(), key)
-            }
+            Some(location) => location,
+            None => (self.output.clone(), self.key(job, picture, async |_| Ok(extension)).await?),
         };
         output.keep_damaged(&key, picture, error).await
     }
 
-    /// Returns the location that the ledger already contains for a ready job.
-    fn announced(&self, job: &Claim) -> Result<Option<PictureLocation>, Error> {
-        let (JobState::Ready, Some(location)) = (job.status.state, &job.status.location) else {
-            return Ok(None);
-        };
-        let (output, key) = self.output.locate(location)?;
-        Ok(Some(PictureLocation { output, key }))
+    /// Returns the output and the key of a ready job's picture. The ledger stores both as one text.
+    fn announced(&self, job: &Claim) -> Result<Option<(Output, String)>, Error> {
+        match (job.status.state, &job.status.location) {
+            (JobState::Ready, Some(location)) => self.output.locate(location).map(Some),
+            _ => Ok(None),
+        }
     }
 
-    /// Returns a free location. If the name depends on the format, downloads the picture first.
-    async fn free_location(
+    /// Returns a free key. If the name depends on the format, downloads the picture first.
+    async fn free_key(
         &self,
         job: &Claim,
         picture: &Picture,
         download: &mut Option<Download>,
-    ) -> Result<PictureLocation, SaveError> {
+    ) -> Result<String, SaveError> {
         let extension = async |near: &str| {
             self.output.prepare(near).await?;
             let downloaded = self.output.download(near, picture).await?;
             Ok(download.insert(downloaded).extension())
         };
         let target = self.key(job, picture, extension).await?;
-        let key = if self.output.is_free(&target).await? {
-            target
-        } else {
-            beside(&target, picture.task().id())
-        };
-        Ok(PictureLocation { output: self.output.clone(), key })
+        let is_free = self.output.is_free(&target).await?;
+        Ok(if is_free { target } else { beside(&target, picture.task().id()) })
     }
 
     /// Makes the job ready, with this location. Returns `false` if another job has recorded the
     /// location.
-    async fn announce(&self, job: &mut Claim, location: &PictureLocation) -> Result<bool, Error> {
+    async fn announce(&self, job: &mut Claim, location: String) -> Result<bool, Error> {
         let was_ready = job.status.state == JobState::Ready;
-        let is_ready = self.ledger.set_ready(job, location.output.location(&location.key)).await?;
+        let is_ready = self.ledger.set_ready(job, location).await?;
         if is_ready && !was_ready {
             (self.on_change)(&job.status);
         }
@@ -218,7 +202,8 @@ impl Worker {
     async fn finish(
         &self,
         job: &mut Claim,
-        location: &PictureLocation,
+        output: &Output,
+        key: &str,
         saved: &SavedPicture,
     ) -> Result<(), Error> {
         let request = match job.request()? {
@@ -226,7 +211,7 @@ impl Worker {
             None => self.ledger.open_job(job).await?.0,
         };
         let described = description(&job.status, &request, saved)?;
-        location.output.write_beside(&location.key, &described.to_json()).await?;
+        output.write_beside(key, &described.to_json()).await?;
         let asked = Asked {
             width: request.integer("width"),
             height: request.integer("height"),
@@ -234,9 +219,7 @@ impl Worker {
         };
         let difference = asked.difference(saved.kind, saved.pixels);
         let difference = difference.map(|found| format!("the picture is {found}"));
-        self.ledger.change(job, Change::Saved(saved.clone(), difference)).await?;
-        (self.on_change)(&job.status);
-        Ok(())
+        self.change(job, Change::saved(saved, difference)).await
     }
 
     /// Returns the key for a picture. If the key depends on the format of the picture, `extension`

@@ -141,21 +141,15 @@ impl Worker {
             }
             _ => {}
         }
-        let is_about_the_job = match error.kind() {
-            Kind::Validation | Kind::File => true,
-            // Status codes such as 404 or 407 are more likely about the settings.
-            Kind::Service => matches!(error.status(), Some(400 | 413)),
-            _ => false,
-        };
-        if is_about_the_job {
+        if refuses_others(&error) {
+            return Err(End::Refused(error));
+        }
+        // All other refusals of the service are about the request.
+        if matches!(error.kind(), Kind::Validation | Kind::File | Kind::Service) {
             self.set_state(job, JobState::Failed, Some(&error.to_string())).await?;
             return Err(End::Finished);
         }
-        if refuses_others(&error) {
-            Err(End::Refused(error))
-        } else {
-            Err(stop(job, "could not submit the request", error))
-        }
+        Err(stop(job, "could not submit the request", error))
     }
 
     async fn unknown(&self, job: &mut Claim, error: imagekiln::Error) -> Result<Task, End> {

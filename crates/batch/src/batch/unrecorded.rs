@@ -1,24 +1,57 @@
-//! Accepted tasks, and submissions with unknown billing, that a run could not record.
+//! What a run could not record: the end of its workers, accepted tasks, and submissions with
+//! unknown billing.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{
+    mem,
+    sync::{Arc, Mutex},
+};
 
 use imagekiln::{Client, TaskRef};
 
 use super::LONGEST_SUBMISSION;
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorKind, Ledger, lock};
 
 /// What the workers of a batch could not record. It outlives a run that is dropped, so that the
-/// next run still returns the billed tasks.
+/// next run still retires its workers and returns the billed tasks.
 #[derive(Clone, Default)]
 pub(super) struct Unrecorded(Arc<Mutex<Losses>>);
 
 #[derive(Default)]
 struct Losses {
+    /// The workers that were registered and not retired.
+    workers: Vec<i64>,
     tasks: Vec<TaskRef>,
     is_billing_unknown: bool,
 }
 
 impl Unrecorded {
+    /// Keeps the number of a registered worker, to retire it later.
+    pub(super) fn registered(&self, worker: i64) {
+        lock(&self.0).workers.push(worker);
+    }
+
+    /// Retires all workers. First waits for their submissions in flight, so that the ledger knows
+    /// the outcome of each.
+    pub(super) async fn retire(&self, client: &Client, ledger: &Ledger) -> Result<(), Error> {
+        let workers = lock(&self.0).workers.clone();
+        if workers.is_empty() {
+            return Ok(());
+        }
+        self.drain(client).await.map_err(Error::because(
+            ErrorKind::Client,
+            "submissions of an earlier run are still in flight",
+        ))?;
+        let mut result = Ok(());
+        for worker in workers {
+            let retired = ledger.retire(worker).await;
+            if retired.is_ok() {
+                lock(&self.0).workers.retain(|id| *id != worker);
+            }
+            result = first(result, retired);
+        }
+        result
+    }
+
     /// Keeps an accepted task that the ledger could not record.
     pub(super) fn accepted(&self, task: &TaskRef) {
         tracing::error!(
@@ -26,7 +59,7 @@ impl Unrecorded {
             operation = task.operation(),
             "the ledger could not record an accepted task"
         );
-        let mut losses = self.lock();
+        let mut losses = lock(&self.0);
         if !losses.tasks.contains(task) {
             losses.tasks.push(task.clone());
         }
@@ -34,7 +67,7 @@ impl Unrecorded {
 
     /// Notes that a submission may have been billed, and that the ledger could not record this.
     pub(super) fn unknown(&self) {
-        self.lock().is_billing_unknown = true;
+        lock(&self.0).is_billing_unknown = true;
     }
 
     /// Waits until no submission is in flight. Keeps the accepted tasks whose callers were dropped,
@@ -50,17 +83,15 @@ impl Unrecorded {
 
     /// Returns the outcome of a run, with everything that was not recorded in its error.
     pub(super) fn add_to<T>(&self, ended: Result<T, Error>) -> Result<T, Error> {
-        let Losses { tasks, is_billing_unknown } = std::mem::take(&mut *self.lock());
+        let mut losses = lock(&self.0);
+        let tasks = mem::take(&mut losses.tasks);
+        let is_billing_unknown = mem::take(&mut losses.is_billing_unknown);
         let error = match ended {
             Ok(done) if tasks.is_empty() && !is_billing_unknown => return Ok(done),
             Ok(_) => Error::new(ErrorKind::Ledger, "the ledger could not record every submission"),
             Err(error) => error,
         };
         Err(error.with_unrecorded(tasks, is_billing_unknown))
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Losses> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -64,12 +64,6 @@ impl From<Error> for End {
 }
 
 impl Worker {
-    /// Registers the worker in the ledger, and returns its number.
-    pub(super) async fn register(&self) -> Result<i64, Error> {
-        let Settings { lease, limits, .. } = self.settings;
-        self.ledger.register(lease, limits, Arc::clone(&self.marking)).await
-    }
-
     pub(super) fn is_stopping(&self) -> bool {
         *self.stopped.borrow() || self.stopped.has_changed().is_err()
     }
@@ -158,14 +152,19 @@ impl Worker {
         Ok(matches!(state, JobState::Moderated | JobState::Failed | JobState::Expired))
     }
 
-    /// Writes a new state, or a new reason, and calls `on_change`.
+    /// [Writes](Self::change) a new state, or a new reason.
     pub(super) async fn set_state(
         &self,
         job: &mut Claim,
         state: JobState,
         reason: Option<&str>,
     ) -> Result<(), Error> {
-        let change = Change::State(state, reason.map(str::to_owned));
+        let reason = reason.map(str::to_owned);
+        self.change(job, Change { state, reason, location: None, step: None }).await
+    }
+
+    /// Writes a change of the job, and calls `on_change`.
+    pub(super) async fn change(&self, job: &mut Claim, change: Change) -> Result<(), Error> {
         self.ledger.change(job, change).await?;
         (self.on_change)(&job.status);
         Ok(())

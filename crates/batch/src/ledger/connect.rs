@@ -23,33 +23,40 @@ use super::{
 use crate::JobState;
 use crate::{Error, ErrorKind, output::split_scheme};
 
-/// The place of a database. Not `Debug`, because a URL contains the password.
-#[derive(Clone)]
-enum Place {
+/// The place of a database, and how this process uses it. Not `Debug`, because a URL contains the
+/// password.
+pub(super) enum Source {
     #[cfg(feature = "sqlite")]
-    File(PathBuf),
+    File {
+        path: PathBuf,
+        reads: bool,
+        /// `None` if another process has locked the file, or if this process only reads it.
+        lock: Option<Lock>,
+    },
     #[cfg(feature = "postgres")]
-    Server(Box<PgConnectOptions>),
+    Server { options: Box<PgConnectOptions>, reads: bool },
 }
 
-impl Place {
+impl Source {
+    /// Returns the source for a place, without locking its file.
+    ///
     /// Text that starts with a scheme and `://` is a URL, and anything else is a path. Error
     /// messages do not contain the URL, because it may contain a password.
     ///
     /// Also fails if this program uses a version of SQLite that can damage ledgers.
-    fn of(place: &Path) -> Result<Self, Error> {
+    fn of(place: &Path, reads: bool) -> Result<Self, Error> {
         let url = place.to_str().and_then(|text| Some((split_scheme(text)?.0, text)));
         let problem = match url {
             #[cfg(feature = "sqlite")]
             None => {
                 sqlite::check_version(rusqlite::version_number())?;
-                return Ok(Self::File(place.to_owned()));
+                return Ok(Self::File { path: place.to_owned(), reads, lock: None });
             }
             #[cfg(not(feature = "sqlite"))]
             None => "a ledger in a file needs the Cargo feature `sqlite` of imagekiln-batch",
             #[cfg(feature = "postgres")]
             Some(("postgres" | "postgresql", url)) => {
-                return postgres::parse(url).map(Self::Server);
+                return Ok(Self::Server { options: postgres::parse(url)?, reads });
             }
             #[cfg(not(feature = "postgres"))]
             Some(("postgres" | "postgresql", _)) => {
@@ -60,73 +67,57 @@ impl Place {
         };
         Err(Error::new(ErrorKind::Ledger, problem))
     }
-}
-
-/// How this process uses a database.
-pub(super) struct Source {
-    place: Place,
-    reads: bool,
-    /// `None` if another process has locked the file, or if this process only reads it.
-    #[cfg(feature = "sqlite")]
-    pub(super) lock: Option<Lock>,
-}
-
-impl Source {
-    /// Uses a database without locking its file.
-    fn of(place: Place, reads: bool) -> Self {
-        Self {
-            place,
-            reads,
-            #[cfg(feature = "sqlite")]
-            lock: None,
-        }
-    }
 
     #[cfg_attr(not(feature = "sqlite"), expect(unused_variables, reason = "for SQLite"))]
     pub(super) fn connect(&self, clocks: &Clocks) -> Result<Database, BoxError> {
-        match &self.place {
+        match self {
             #[cfg(feature = "sqlite")]
-            Place::File(path) => sqlite::open(path, self.reads, clocks.clone()),
+            Self::File { path, reads, .. } => sqlite::open(path, *reads, clocks.clone()),
             #[cfg(feature = "postgres")]
-            Place::Server(options) => postgres::open(options, self.reads),
+            Self::Server { options, reads } => postgres::open(options, *reads),
         }
     }
 
     /// Returns the path of the file that this process has locked.
     pub(super) fn own_file(&self) -> Option<&Path> {
-        match &self.place {
+        match self {
             #[cfg(feature = "sqlite")]
-            Place::File(path) => self.lock.as_ref().map(|_| &**path),
+            Self::File { path, lock, .. } => lock.as_ref().map(|_| &**path),
             #[cfg(feature = "postgres")]
-            Place::Server(_) => None,
+            Self::Server { .. } => None,
         }
     }
 
     /// Whether another process has locked the file.
     pub(super) fn is_of_other(&self) -> bool {
-        !self.is_shared() && !self.reads && self.own_file().is_none()
+        match self {
+            #[cfg(feature = "sqlite")]
+            Self::File { reads, lock, .. } => !reads && lock.is_none(),
+            #[cfg(feature = "postgres")]
+            Self::Server { .. } => false,
+        }
     }
 
     /// Whether several processes can run batches on the ledger.
     pub(super) fn is_shared(&self) -> bool {
-        match self.place {
+        match self {
             #[cfg(feature = "sqlite")]
-            Place::File(_) => false,
+            Self::File { .. } => false,
             #[cfg(feature = "postgres")]
-            Place::Server(_) => true,
+            Self::Server { .. } => true,
         }
     }
 
     /// Returns the path or the URL of the database, without the password, and advice for the case
     /// that the database cannot be opened.
     pub(super) fn name(&self) -> (String, &'static str) {
-        match &self.place {
+        match self {
             #[cfg(feature = "sqlite")]
-            Place::File(path) => {
+            Self::File { path, .. } => {
                 (path.display().to_string(), "move the file if it is not a ledger")
             }
             #[cfg(feature = "postgres")]
-            Place::Server(options) => {
+            Self::Server { options, .. } => {
                 let database = options.get_database().unwrap_or_else(|| options.get_username());
                 let server = format!("{}:{}", options.get_host(), options.get_port());
                 (format!("postgres://{server}/{database}"), "check the URL and the server")
@@ -191,29 +182,29 @@ impl Ledger {
     pub async fn open(place: impl AsRef<Path>) -> Result<Self, Error> {
         const ATTEMPTS: u32 = 20;
         const PAUSE: Duration = Duration::from_millis(50);
-        let place = Place::of(place.as_ref())?;
+        let source = Source::of(place.as_ref(), false)?;
         // A process that manages the ledger while no batch runs holds the lock briefly.
         for _ in 0..ATTEMPTS {
-            match Self::open_at_once(&place).await {
+            match Self::open_at_once(&source).await {
                 Err(error) if error.kind() == ErrorKind::Locked => {
                     tokio::time::sleep(PAUSE).await;
                 }
                 opened => return opened,
             }
         }
-        Self::open_at_once(&place).await
+        Self::open_at_once(&source).await
     }
 
-    async fn open_at_once(place: &Place) -> Result<Self, Error> {
-        match place {
+    async fn open_at_once(source: &Source) -> Result<Self, Error> {
+        match source {
             #[cfg(feature = "sqlite")]
-            Place::File(path) => {
+            Source::File { path, .. } => {
                 Self::open_logging(path, Clocks::default(), Box::new(Directory::open)).await
             }
             #[cfg(feature = "postgres")]
-            Place::Server(_) => {
-                let ledger =
-                    Self::with(Source::of(place.clone(), false), Clocks::default()).await?;
+            Source::Server { options, .. } => {
+                let source = Source::Server { options: options.clone(), reads: false };
+                let ledger = Self::with(source, Clocks::default()).await?;
                 ledger.take_over().await?;
                 Ok(ledger)
             }
@@ -230,7 +221,7 @@ impl Ledger {
         let (path, lock) = sqlite::lock(path)?;
         let mut acceptances = path.clone().into_os_string();
         acceptances.push(".acceptances");
-        let source = Source { place: Place::File(path), reads: false, lock: Some(lock) };
+        let source = Source::File { path, reads: false, lock: Some(lock) };
         let ledger = Self::with(source, clocks).await?;
         // The lock proves that the processes of all earlier workers ended.
         ledger.end_all_workers().await?;
@@ -252,10 +243,10 @@ impl Ledger {
     ///
     /// Kind [`Ledger`](ErrorKind::Ledger), as for [`open`](Self::open).
     pub async fn open_to_manage(place: impl AsRef<Path>) -> Result<Self, Error> {
-        let place = Place::of(place.as_ref())?;
-        match Self::open_at_once(&place).await {
+        let source = Source::of(place.as_ref(), false)?;
+        match Self::open_at_once(&source).await {
             Err(error) if error.kind() == ErrorKind::Locked => {
-                Self::with(Source::of(place, false), Clocks::default()).await
+                Self::with(source, Clocks::default()).await
             }
             opened => opened,
         }
@@ -273,8 +264,7 @@ impl Ledger {
     /// - [`Ledger`](ErrorKind::Ledger): the file cannot be read, or is not a ledger; the URL is
     ///   invalid, or the server cannot be reached; or another version wrote the ledger.
     pub async fn open_read_only(place: impl AsRef<Path>) -> Result<Self, Error> {
-        let place = Place::of(place.as_ref())?;
-        Self::with(Source::of(place, true), Clocks::default()).await
+        Self::with(Source::of(place.as_ref(), true)?, Clocks::default()).await
     }
 
     /// Adds an acceptance log to a ledger in PostgreSQL. The log keeps accepted tasks on this
@@ -291,7 +281,7 @@ impl Ledger {
     /// acceptance log already.
     #[cfg(feature = "postgres")]
     pub async fn with_acceptance_log(self, directory: impl AsRef<Path>) -> Result<Self, Error> {
-        let directory = directory.as_ref().join(self.id().await?);
+        let directory = directory.as_ref().join(self.identity().await?.0);
         self.open_acceptances(directory, Box::new(Directory::open)).await?;
         Ok(self)
     }

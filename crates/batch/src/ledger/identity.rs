@@ -9,7 +9,7 @@ use tokio::sync::Mutex;
 use super::{Ledger, database::no_row};
 use crate::{
     Error, ErrorKind,
-    output::{MarkedNumber, Marker, Output},
+    output::{Marker, Output, Place},
 };
 use imagekiln::{Client, Durations};
 
@@ -34,7 +34,8 @@ pub(crate) struct Marking {
 #[derive(Default)]
 struct Marked {
     submissions: Option<i64>,
-    number: Option<MarkedNumber>,
+    /// Where the number is, if it can be replaced in place.
+    number: Option<Place>,
 }
 
 impl Marking {
@@ -114,7 +115,7 @@ impl Ledger {
         }
         let submissions = marking.recorded.load(Ordering::Relaxed);
         let is_replaced = match &marked.number {
-            Some(number) => number.replace(submissions).await?,
+            Some(number) => Marker::replace(number, submissions).await?,
             None => false,
         };
         if !is_replaced {
@@ -128,13 +129,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Returns the random id of the ledger.
-    #[cfg(feature = "postgres")]
-    pub(super) async fn id(&self) -> Result<String, Error> {
-        Ok(self.identity().await?.0)
-    }
-
-    async fn identity(&self) -> Result<Identity, Error> {
+    pub(super) async fn identity(&self) -> Result<Identity, Error> {
         let find = "SELECT id, file, (SELECT COALESCE(MAX(id), 0) FROM submissions)
             FROM identity";
         self.rows(find, []).await?.pop().ok_or_else(no_row)

@@ -15,7 +15,7 @@ mod workers;
 use std::{
     collections::HashMap,
     fmt,
-    sync::{Arc, Mutex, OnceLock, PoisonError, atomic::AtomicU64},
+    sync::{Arc, Mutex, OnceLock, atomic::AtomicU64},
 };
 
 use imagekiln::journal::Directory;
@@ -42,7 +42,7 @@ pub(crate) use self::{
     limits::{Limit, LimitReached, RunLimits, admission::Admission, outage::refuses_others},
     ticket::Ticket,
     workers::{
-        claims::{Claim, Claimed, Demand, Named},
+        claims::{Claim, Demand, Named},
         order::Order,
         steps::Change,
     },
@@ -52,7 +52,7 @@ use crate::JobState;
 use crate::{
     Error, ErrorKind,
     error::{DatabaseFailure, LOCKED},
-    random,
+    lock, random,
 };
 
 /// A durable record of jobs and submissions in a SQLite file or in PostgreSQL. Clones share the
@@ -83,7 +83,8 @@ struct Inner {
     clocks: Clocks,
     /// The workers of this process.
     workers: Mutex<HashMap<i64, LocalWorker>>,
-    places: order::Places,
+    /// The places of jobs that are about to be submitted.
+    places: Mutex<HashMap<i64, order::Waiting>>,
     /// Changes when this process adds a job or makes one claimable.
     changes: watch::Sender<()>,
     /// Tells this process from the others that use the ledger as the journal of a client. Positive,
@@ -122,7 +123,7 @@ impl Ledger {
             exclusive: Lane::default(),
             clocks,
             workers: Mutex::default(),
-            places: order::Places::default(),
+            places: Mutex::default(),
             changes: watch::Sender::new(()),
             owner,
             outages: Mutex::default(),
@@ -148,7 +149,7 @@ impl Ledger {
             }
         }
         #[cfg(feature = "sqlite")]
-        if let Some(lock) = &self.0.source.lock {
+        if let Source::File { lock: Some(lock), .. } = &self.0.source {
             lock.unlock();
         }
     }
@@ -185,16 +186,7 @@ impl Ledger {
 
     /// Returns what this process knows about its worker, until the worker retires.
     fn local(&self, worker: i64) -> Option<LocalWorker> {
-        let workers = self.0.workers.lock().unwrap_or_else(PoisonError::into_inner);
-        workers.get(&worker).cloned()
-    }
-
-    fn set_local(&self, worker: i64, local: Option<LocalWorker>) {
-        let mut workers = self.0.workers.lock().unwrap_or_else(PoisonError::into_inner);
-        match local {
-            Some(local) => workers.insert(worker, local),
-            None => workers.remove(&worker),
-        };
+        lock(&self.0.workers).get(&worker).cloned()
     }
 }
 

@@ -116,7 +116,7 @@ impl Reports<'_> {
         let (spending, active) = self
             .ledger
             .transaction(|database| {
-                let active = count_active(database)?;
+                let active = count_active(database, false)?;
                 let active = active.get(&Scope::Ledger).copied().unwrap_or_default();
                 let spending: Vec<Spending> = database.rows(SPENDING, ["".into()])?;
                 let prices = prices(database)?;

@@ -4,7 +4,7 @@
 
 use std::{
     collections::VecDeque,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
     thread,
     time::{Duration, Instant},
 };
@@ -23,7 +23,7 @@ use super::{
     Ledger,
     database::{Database, FromRow, Value},
 };
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorKind, error::DatabaseFailure, lock};
 
 /// How long the ledger repeats a transaction while the database does not respond, for example
 /// because it restarts.
@@ -73,14 +73,10 @@ impl Lane {
         Self { connection: Arc::new(sync::Mutex::new(connection)), queue: Mutex::default() }
     }
 
-    fn queue(&self) -> MutexGuard<'_, VecDeque<Box<dyn Work>>> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Takes the next pieces of work from the queue, at most `most`. Work whose caller no longer
     /// waits is dropped.
     fn take(&self, most: usize) -> Vec<Box<dyn Work>> {
-        let mut queue = self.queue();
+        let mut queue = lock(&self.queue);
         queue.retain(|work| work.is_wanted());
         let most = most.min(queue.len());
         queue.drain(..most).collect()
@@ -97,22 +93,20 @@ impl Ledger {
     ///
     /// `work` runs on a blocking thread. Otherwise, tokio's paused clock would advance in tests
     /// while the database writes.
-    pub(super) async fn transaction<T, W>(&self, work: W) -> Result<T, Error>
-    where
-        T: Send + 'static,
-        W: Fn(&mut Database) -> Result<T, Error> + Send + 'static,
-    {
+    pub(super) async fn transaction<T: Send + 'static>(
+        &self,
+        work: impl Fn(&mut Database) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
         self.run(work, false).await
     }
 
     /// Like [`transaction`](Self::transaction), but only one exclusive transaction runs at a time,
     /// among all workers of the ledger. Transactions that decide about limits and claims are
     /// exclusive: otherwise, two workers could spend the same credits of a budget.
-    pub(super) async fn exclusive<T, W>(&self, work: W) -> Result<T, Error>
-    where
-        T: Send + 'static,
-        W: Fn(&mut Database) -> Result<T, Error> + Send + 'static,
-    {
+    pub(super) async fn exclusive<T: Send + 'static>(
+        &self,
+        work: impl Fn(&mut Database) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
         // In a file, every transaction is exclusive, because SQLite has one writer at a time.
         self.run(work, self.0.source.is_shared()).await
     }
@@ -141,14 +135,14 @@ impl Ledger {
         if is_exclusive { &self.0.exclusive } else { &self.0.shared }
     }
 
-    async fn run<T, W>(&self, work: W, is_exclusive: bool) -> Result<T, Error>
-    where
-        T: Send + 'static,
-        W: Fn(&mut Database) -> Result<T, Error> + Send + 'static,
-    {
+    async fn run<T: Send + 'static>(
+        &self,
+        work: impl Fn(&mut Database) -> Result<T, Error> + Send + 'static,
+        is_exclusive: bool,
+    ) -> Result<T, Error> {
         let (caller, mut outcome) = oneshot::channel();
         let lane = self.lane(is_exclusive);
-        lane.queue().push_back(Box::new(Waiting { work, done: None, caller }));
+        lock(&lane.queue).push_back(Box::new(Waiting { work, done: None, caller }));
         loop {
             let mut connection = tokio::select! {
                 biased;
@@ -318,15 +312,8 @@ fn shut_down() -> Error {
     Error::new(ErrorKind::Ledger, "the runtime shut down before the ledger was written")
 }
 
-#[cfg(feature = "postgres")]
 fn is_disconnection(error: &Error) -> bool {
-    use crate::error::DatabaseFailure;
     DatabaseFailure::of(error) == Some(DatabaseFailure::Disconnected)
-}
-
-#[cfg(not(feature = "postgres"))]
-fn is_disconnection(_: &Error) -> bool {
-    false
 }
 
 #[cfg(test)]

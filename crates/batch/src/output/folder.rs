@@ -59,7 +59,7 @@ impl Folder {
 
     /// Whether a file, a directory or a link has this key.
     async fn exists(&self, key: &str) -> bool {
-        self.blocking(key, |path| fs::symlink_metadata(path)).await.is_ok()
+        blocking(self.path(key), |path| fs::symlink_metadata(path)).await.is_ok()
     }
 
     pub(super) async fn download(
@@ -102,12 +102,12 @@ impl Folder {
             File::open(path)?.take(HEAD).read_to_end(&mut head)?;
             Ok(FileKind::pixels(&head))
         };
-        self.blocking(key, read).await.ok().flatten()
+        blocking(self.path(key), read).await.ok().flatten()
     }
 
     pub(super) async fn keep_damaged(&self, key: &str, damaged: &Damaged) -> Result<String, Error> {
         let damaged = damaged.clone();
-        let kept = self.blocking(key, move |path| damaged.keep(path)).await?;
+        let kept = blocking(self.path(key), move |path| damaged.keep(path)).await?;
         Ok(kept.to_string_lossy().into_owned())
     }
 
@@ -123,14 +123,16 @@ impl Folder {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
             written => written.map(|()| true),
         };
-        if !self.blocking(key, create).await? && self.read(key).await?.as_deref() != Some(content) {
+        if !blocking(self.path(key), create).await?
+            && self.read(key).await?.as_deref() != Some(content)
+        {
             return Err(SaveError::Exists);
         }
         Ok(SavedPicture::new(content, self.location(key)))
     }
 
     pub(super) async fn remove(&self, key: &str) {
-        if let Err(error) = self.blocking(key, |path| fs::remove_file(path)).await {
+        if let Err(error) = blocking(self.path(key), |path| fs::remove_file(path)).await {
             tracing::warn!(error = error.chain(), "could not delete a damaged file");
         }
     }
@@ -142,7 +144,7 @@ impl Folder {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         };
-        self.blocking(key, read).await
+        blocking(self.path(key), read).await
     }
 
     /// Replaces a file atomically and durably.
@@ -158,7 +160,7 @@ impl Folder {
             }
             written
         };
-        self.blocking(key, write).await
+        blocking(self.path(key), write).await
     }
 
     /// Returns the place of these bytes in a file, to replace them without writing the file anew.
@@ -182,7 +184,7 @@ impl Folder {
             let place = Place { file, path, offset: bytes.start as u64 };
             Ok(Some(place).filter(|_| found == content))
         };
-        self.blocking(key, open).await
+        blocking(self.path(key), open).await
     }
 
     /// Returns the keys of all files. Links are not followed.
@@ -211,15 +213,6 @@ impl Folder {
         self.path(key).to_string_lossy().into_owned()
     }
 
-    /// Runs `work` with the path of a key, on one of tokio's threads for blocking work.
-    async fn blocking<T: Send + 'static>(
-        &self,
-        key: &str,
-        work: impl FnOnce(&Path) -> io::Result<T> + Send + 'static,
-    ) -> Result<T, Error> {
-        blocking(self.path(key), work).await
-    }
-
     fn path(&self, key: &str) -> PathBuf {
         // Joined by component, so that locations on Windows have its separators.
         key.split('/').fold(self.root.clone(), |path, component| path.join(component))
@@ -228,7 +221,7 @@ impl Folder {
 
 /// A place in a file whose content can be replaced.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(crate) struct Place {
     file: Arc<File>,
     path: PathBuf,
     offset: u64,
@@ -318,6 +311,7 @@ fn write(path: &Path, content: &[u8], replaces: bool) -> io::Result<()> {
     sync_directory(directory)
 }
 
+/// Runs `work` with a path on one of tokio's threads for blocking work.
 async fn blocking<T: Send + 'static>(
     path: PathBuf,
     work: impl FnOnce(&Path) -> io::Result<T> + Send + 'static,

@@ -33,12 +33,11 @@ impl Marker {
     /// Returns the marker of an output, or `None` if no ledger has paid for its pictures.
     pub(crate) async fn read(output: &Output) -> Result<Option<Self>, Error> {
         let Some(bytes) = output.read(KEY).await? else { return Ok(None) };
-        let marker: Self = serde_json::from_slice(&bytes).map_err(|error| {
-            let message = format!("could not read {}; restore it", output.location(KEY));
-            Error::new(ErrorKind::Foreign, message).with_source(error)
-        })?;
+        let location = output.location(KEY);
+        let message = format!("could not read {location}; restore it");
+        let marker: Self =
+            serde_json::from_slice(&bytes).map_err(Error::because(ErrorKind::Foreign, message))?;
         if marker.version > VERSION {
-            let location = output.location(KEY);
             let message = format!("a later version of this program wrote {location}; update it");
             return Err(Error::new(ErrorKind::Foreign, message));
         }
@@ -59,7 +58,7 @@ impl Marker {
         output: &Output,
         ledger: &str,
         submissions: i64,
-    ) -> Result<Option<MarkedNumber>, Error> {
+    ) -> Result<Option<Place>, Error> {
         let marker = Self::read(output).await?;
         let mut ledgers = marker.map(|marker| marker.ledgers).unwrap_or_default();
         ledgers.retain(|known| known.id != ledger);
@@ -70,19 +69,14 @@ impl Marker {
         let json = format!("{before}{submissions:>WIDTH$}{END}");
         output.write(KEY, json.as_bytes()).await?;
         let number = before.len()..before.len() + WIDTH;
-        Ok(output.place(KEY, json.as_bytes(), number).await?.map(MarkedNumber))
+        output.place(KEY, json.as_bytes(), number).await
     }
-}
 
-/// The place of the number of submissions in a marker. The ledger replaces the number before every
-/// submission, which is much faster than replacing the file.
-#[derive(Debug)]
-pub(crate) struct MarkedNumber(Place);
-
-impl MarkedNumber {
-    /// Replaces the number durably. Returns `false` if another process has replaced the marker.
-    pub(crate) async fn replace(&self, submissions: i64) -> Result<bool, Error> {
-        self.0.write(format!("{submissions:>WIDTH$}").into()).await
+    /// Replaces the number of submissions at this place durably. The ledger does this before every
+    /// submission, because it is much faster than replacing the file. Returns `false` if another
+    /// process has replaced the marker.
+    pub(crate) async fn replace(number: &Place, submissions: i64) -> Result<bool, Error> {
+        number.write(format!("{submissions:>WIDTH$}").into()).await
     }
 }
 
@@ -102,10 +96,10 @@ mod tests {
         let place = Marker::write(&output, "one", 7).await.unwrap();
         assert_eq!(known("one").await, Some(7));
         let place = place.unwrap();
-        assert!(place.replace(123).await.unwrap());
+        assert!(Marker::replace(&place, 123).await.unwrap());
         assert_eq!(known("one").await, Some(123));
         Marker::write(&output, "other", 5).await.unwrap();
-        assert!(!place.replace(124).await.unwrap());
+        assert!(!Marker::replace(&place, 124).await.unwrap());
         assert_eq!((known("one").await, known("other").await), (Some(123), Some(5)));
     }
 }

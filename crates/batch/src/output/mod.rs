@@ -17,12 +17,9 @@ use imagekiln::{DownloadedPicture, FileKind, Picture};
 
 #[cfg(bucket)]
 use self::bucket::Bucket;
-use self::folder::{Folder, Place};
-pub(crate) use self::{
-    marker::{MarkedNumber, Marker},
-    name::beside,
-    target::{OutputTarget, split_scheme},
-};
+use self::folder::Folder;
+pub use self::target::OutputTarget;
+pub(crate) use self::{folder::Place, marker::Marker, name::beside, target::split_scheme};
 use crate::{Error, ErrorKind};
 
 /// What the name of a description adds to the name of its picture: `fox.png.json`.
@@ -269,22 +266,19 @@ impl Output {
         each!(self, output => output.location(key))
     }
 
-    /// Returns the content of the file or the object at a location, if there is one.
-    pub(crate) async fn read_location(location: &str) -> Result<Option<Vec<u8>>, Error> {
+    /// Returns the output and the key of a location.
+    pub(crate) fn of_location(location: &str) -> Result<(Self, String), Error> {
         let (target, key) = OutputTarget::of_location(location)?;
-        Self::new(&target)?.read(&key).await
+        Ok((Self::new(&target)?, key))
     }
 
-    /// Returns the output and the key of a location. The location may come from an earlier run that
-    /// saved to another output.
+    /// Returns the output and the key of a location, which may come from an earlier run that saved
+    /// to another output.
     pub(crate) fn locate(&self, location: &str) -> Result<(Self, String), Error> {
         let root = self.location("");
         match location.strip_prefix(&root) {
             Some(key) => Ok((self.clone(), key.to_owned())),
-            None => {
-                let (target, key) = OutputTarget::of_location(location)?;
-                Ok((Self::new(&target)?, key))
-            }
+            None => Self::of_location(location),
         }
     }
 }

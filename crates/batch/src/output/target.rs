@@ -11,14 +11,16 @@ use crate::{Error, ErrorKind};
 
 /// A path, or the URL of a bucket.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum OutputTarget {
+pub enum OutputTarget {
+    /// A folder of this machine.
     Folder(PathBuf),
+    /// The URL of a bucket, with its prefix.
     Bucket(BucketUrl),
 }
 
 /// The URL of a bucket, for example `s3://bucket/prefix`. It contains no credentials.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct BucketUrl {
+pub struct BucketUrl {
     pub(super) scheme: Scheme,
     /// The name of the bucket. For `abfss`, it contains the account.
     pub(super) bucket: String,

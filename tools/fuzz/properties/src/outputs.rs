@@ -55,7 +55,7 @@ pub fn output(data: &[u8]) {
     match read_output(text) {
         Ok(Output::Folder(folder)) => assert_eq!(folder.to_str(), Some(text)),
         Ok(Output::Bucket(url)) => {
-            let again = read_output(&url).expect("a printed URL");
+            let again = read_output(&url.to_string()).expect("a printed URL");
             assert_eq!(again, Output::Bucket(url.clone()));
             let found = location(&format!("{url}/fox.png")).expect("a location");
             assert_eq!(found, (again, "fox.png".to_owned()));

@@ -94,13 +94,14 @@ pub(in crate::ledger) mod tests {
     /// Returns an empty ledger in PostgreSQL, unless there is no server to start.
     #[cfg(feature = "postgres")]
     pub(in crate::ledger) fn postgres() -> Option<Database> {
-        use crate::ledger::database::server::{LONGEST, Server};
+        use crate::ledger::database::server::{LONGEST_CONNECT, Server};
         use imagekiln_testbed::postgres::{POSTGRES, cluster};
         if !(POSTGRES.is_present)() && std::env::var_os(POSTGRES.variable).is_none() {
             return None;
         }
         let options = cluster().create_database().parse().unwrap();
-        let mut database = Database::Postgres(Server::connect(&options, LONGEST).unwrap(), 0);
+        let mut database =
+            Database::Postgres(Server::connect(&options, LONGEST_CONNECT).unwrap(), 0);
         database.run_script("SET search_path TO imagekiln").unwrap();
         open(&mut database, false).unwrap();
         Some(database)

@@ -20,7 +20,7 @@ use sqlx_postgres::PgArguments;
 use self::clocks::Clocks;
 #[cfg(feature = "postgres")]
 use self::server::Server;
-pub(in crate::ledger) use self::values::{Column, FromRow, Row, Value};
+pub(in crate::ledger) use self::values::{FromRow, Row, Value};
 use crate::{Error, ErrorKind, error::DatabaseFailure};
 
 /// Identifies a database as a ledger: "IKLB". In SQLite, the first migration writes this number to

@@ -4,7 +4,7 @@ use sqlx_postgres::PgConnectOptions;
 
 use super::{
     BoxError, Database, migrations,
-    server::{LONGEST, Server},
+    server::{LONGEST_CONNECT, Server},
 };
 use crate::{Error, ErrorKind};
 
@@ -32,7 +32,7 @@ pub(in crate::ledger) fn open(
         "idle_in_transaction_session_timeout TO '30s'",
     ];
     const TO_READ: [&str; 2] = ["search_path TO imagekiln", "default_transaction_read_only TO on"];
-    let mut database = Database::Postgres(Server::connect(options, LONGEST)?, 0);
+    let mut database = Database::Postgres(Server::connect(options, LONGEST_CONNECT)?, 0);
     for setting in if reads { &TO_READ[..] } else { &TO_WRITE } {
         database.execute(&format!("SET {setting}"), [])?;
     }

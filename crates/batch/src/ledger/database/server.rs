@@ -19,14 +19,8 @@ const LONGEST_LOCK: &str = "SELECT set_config('lock_timeout', '60s', false)
 /// longer than a statement may wait for a lock. After that, the connection counts as broken. The
 /// kernel would notice a broken connection only after a quarter of an hour, when the delivery URLs
 /// of paid pictures have expired.
-pub(in crate::ledger) const LONGEST: Longest =
-    Longest { connect: Duration::from_secs(10), statement: Duration::from_secs(90) };
-
-#[derive(Clone, Copy)]
-pub(super) struct Longest {
-    connect: Duration,
-    statement: Duration,
-}
+pub(in crate::ledger) const LONGEST_CONNECT: Duration = Duration::from_secs(10);
+const LONGEST_STATEMENT: Duration = Duration::from_secs(90);
 
 /// A connection whose statements block the calling thread. The connection has a runtime of its own,
 /// because on the runtime of the program, every response of the server would wake two threads.
@@ -40,7 +34,7 @@ pub(in crate::ledger) struct Server {
 impl Server {
     pub(super) fn connect(
         options: &PgConnectOptions,
-        longest: Longest,
+        longest: Duration,
     ) -> Result<Self, sqlx_core::Error> {
         let has_default = CryptoProvider::get_default().is_some();
         if matches!(options.get_ssl_mode(), PgSslMode::VerifyCa) && !has_default {
@@ -50,8 +44,9 @@ impl Server {
         }
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let connection = PgConnection::connect_with(options);
-        let connection = block_on(&runtime, longest.connect, connection)?;
-        let mut server = Self { connection, runtime: Some(runtime), longest: longest.statement };
+        let connection = block_on(&runtime, longest, connection)?;
+        let longest = LONGEST_STATEMENT;
+        let mut server = Self { connection, runtime: Some(runtime), longest };
         server.run(|connection| raw_sql(LONGEST_LOCK).execute(connection))?;
         Ok(server)
     }
@@ -103,7 +98,7 @@ mod tests {
 
     #[test]
     fn a_server_that_does_not_respond_is_left() {
-        let at_once = Longest { connect: Duration::from_millis(50), ..LONGEST };
+        let at_once = Duration::from_millis(50);
         let silent = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = silent.local_addr().unwrap().port();
         let url = format!("postgres://postgres@127.0.0.1:{port}/fox");
@@ -114,7 +109,7 @@ mod tests {
             return;
         }
         let options = cluster().create_database().parse().unwrap();
-        let mut server = Server::connect(&options, LONGEST).unwrap();
+        let mut server = Server::connect(&options, LONGEST_CONNECT).unwrap();
         server.longest = Duration::from_millis(50);
         let sleep = "SELECT pg_sleep(600)";
         let error = server.run(|connection| raw_sql(sleep).execute(connection)).err().unwrap();

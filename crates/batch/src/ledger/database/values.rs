@@ -8,7 +8,7 @@ use sqlx_postgres::{PgRow, Postgres};
 use crate::Error;
 
 /// A value for a parameter of a statement: `$1` is the first one.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(in crate::ledger) enum Value {
     Integer(Option<i64>),
     Real(Option<f64>),
@@ -91,6 +91,7 @@ tuples! {
     (A 0, B 1, C 2, D 3, E 4)
     (A 0, B 1, C 2, D 3, E 4, F 5)
     (A 0, B 1, C 2, D 3, E 4, F 5, G 6)
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7)
 }
 
 impl FromRow for () {
@@ -115,5 +116,6 @@ values! {
     Option<f64>, value => Real(value);
     &str, value => Text(Some(value.to_owned()));
     &String, value => Text(Some(value.clone()));
+    String, value => Text(Some(value));
     Option<String>, value => Text(value);
 }

@@ -119,13 +119,8 @@ fn distinct(jobs: impl IntoIterator<Item = Job>) -> Result<Vec<StoredJob>, Error
 struct StoredJob {
     name: String,
     target: String,
-    operation: &'static str,
-    request: String,
-    request_sha256: String,
-    pixels: i64,
-    group: Option<String>,
-    metadata: Option<String>,
-    priority: i64,
+    /// The values of the columns of [`stage`], from the name on.
+    row: [Value; 9],
 }
 
 impl StoredJob {
@@ -133,21 +128,20 @@ impl StoredJob {
         let target = job.checked_target()?.to_owned();
         let metadata = job.checked_metadata()?;
         let stored = job.request.to_json().and_then(|json| Ok((json, job.request.digest()?)));
-        let (request, request_sha256) = stored.map_err(|error| {
-            let message = format!("could not store the request of job `{}`", job.name);
-            Error::new(ErrorKind::Job, message).with_source(error)
-        })?;
-        Ok(Self {
-            name: job.name,
-            target,
-            operation: job.request.operation().name,
-            request,
-            request_sha256,
-            pixels: pixels(&job.request).cast_signed(),
-            group: job.group,
-            metadata,
-            priority: job.priority,
-        })
+        let message = format!("could not store the request of job `{}`", job.name);
+        let (request, request_sha256) = stored.map_err(Error::because(ErrorKind::Job, message))?;
+        let row = [
+            (&job.name).into(),
+            (&target).into(),
+            job.request.operation().name.into(),
+            request.into(),
+            request_sha256.into(),
+            pixels(&job.request).cast_signed().into(),
+            job.group.into(),
+            metadata.into(),
+            job.priority.into(),
+        ];
+        Ok(Self { name: job.name, target, row })
     }
 }
 
@@ -165,26 +159,14 @@ fn stage(
     };
     let rows: Vec<_> = (0..jobs.len()).map(row).collect();
     let insert = format!(
-        "INSERT INTO staged_jobs (addition, position, name, target, operation, request,
-            request_sha256, pixels, group_name, metadata, priority, staged_at)
+        "INSERT INTO staged_jobs (addition, position, staged_at, name, target, operation, request,
+            request_sha256, pixels, group_name, metadata, priority)
          VALUES {} ON CONFLICT DO NOTHING",
         rows.join(", ")
     );
-    let values = jobs.iter().zip(first..).flat_map(|(job, position)| -> [Value; COLUMNS] {
-        [
-            addition.into(),
-            position.into(),
-            (&job.name).into(),
-            (&job.target).into(),
-            job.operation.into(),
-            (&job.request).into(),
-            (&job.request_sha256).into(),
-            job.pixels.into(),
-            job.group.clone().into(),
-            job.metadata.clone().into(),
-            job.priority.into(),
-            now.into(),
-        ]
+    let values = jobs.iter().zip(first..).flat_map(|(job, position)| {
+        let place = [addition, position, now].map(Value::from);
+        place.into_iter().chain(job.row.iter().cloned())
     });
     database.execute(&insert, values)?;
     Ok(())

@@ -9,7 +9,10 @@ use super::{Jobs, status::find_jobs};
 use crate::ErrorKind;
 use crate::{
     Error, JobState, JobStatus,
-    ledger::{Ledger, database::Database},
+    ledger::{
+        Ledger,
+        database::{Database, clocks::of_time},
+    },
 };
 
 /// How often a watch reads the ledger. Unlike notifications of the server, this works with both
@@ -43,9 +46,9 @@ impl Jobs<'_> {
     /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be read.
     pub async fn watch(self) -> Result<Watch, Error> {
         let now = now(self.ledger).await?;
-        let mut watch = Watch { ledger: self.ledger.clone(), last: (now, 0), seen: HashMap::new() };
+        let (ledger, last) = (self.ledger.clone(), (now - OVERLAP, 0));
+        let mut watch = Watch { ledger, last, seen: HashMap::new() };
         // Mark the changes before now as seen, so that they are not returned.
-        watch.last = (now - OVERLAP, 0);
         while watch.page().await?.1 {}
         Ok(watch)
     }
@@ -92,7 +95,7 @@ impl Watch {
         let has_more = found.len() == PAGE;
         let mut news = Vec::new();
         for job in found {
-            let changed_at = job.changed_at;
+            let changed_at = of_time(job.status.changed_at);
             self.last = (changed_at, job.id);
             let seen = (changed_at, job.status.state, job.status.reason.clone());
             if self.seen.insert(job.id, seen.clone()) != Some(seen) {

@@ -2,21 +2,20 @@
 
 use imagekiln::journal::{State, Step};
 
-use super::{
-    Jobs,
-    resolve::Resolution,
-    status::{FoundJob, find_jobs, page},
-};
+use super::{Jobs, resolve::Resolution, status::FoundJob};
 use crate::{
-    Error, ErrorKind, Filter, JobStatus,
+    Error, Filter, JobState, JobStatus,
     ledger::{
         database::{Database, no_row},
         records::SubmissionRow,
     },
+    state::States,
 };
 
 /// The number of jobs about which one transaction decides. Workers wait until the transaction ends.
 const PAGE: usize = 100;
+
+const UNKNOWN: States<'_> = States(&[JobState::Unknown]);
 
 /// The unknown jobs that [`Jobs::resolve_all`] resolved and left out, each with the status that
 /// it had before.
@@ -26,7 +25,7 @@ pub struct Resolved {
     /// The jobs that are resolved.
     pub resolved: Vec<JobStatus>,
     /// The jobs that cannot be [`NotPaid`](Resolution::NotPaid) yet, because the worker that lost
-    /// its lease may still send the request: see [`ErrorKind::Hold`].
+    /// its lease may still send the request: see [`ErrorKind::Hold`](crate::ErrorKind::Hold).
     pub held: Vec<JobStatus>,
     /// The jobs that changed in the meantime: a webhook found their tasks, or another person
     /// decided about them.
@@ -42,7 +41,7 @@ enum Outcome {
 }
 
 impl Jobs<'_> {
-    /// Resolves all jobs in the state [`Unknown`](crate::JobState::Unknown) that match a filter as
+    /// Resolves all jobs in the state [`Unknown`](JobState::Unknown) that match a filter as
     /// [`Paid`](Resolution::Paid) or [`NotPaid`](Resolution::NotPaid), like
     /// [`resolve`](Self::resolve).
     ///
@@ -75,9 +74,9 @@ impl Jobs<'_> {
     ///
     /// # Errors
     ///
-    /// - [`State`](ErrorKind::State): the resolution is [`Damaged`](Resolution::Damaged).
-    /// - [`Ledger`](ErrorKind::Ledger): the ledger cannot be written. Some jobs may be resolved:
-    ///   each transaction resolves up to 100.
+    /// - [`State`](crate::ErrorKind::State): the resolution is [`Damaged`](Resolution::Damaged).
+    /// - [`Ledger`](crate::ErrorKind::Ledger): the ledger cannot be written. Some jobs may be
+    ///   resolved: each transaction resolves up to 100.
     pub async fn resolve_all(
         self,
         filter: &Filter,
@@ -107,10 +106,10 @@ impl Jobs<'_> {
         resolution: Resolution,
         writes: bool,
     ) -> Result<Resolved, Error> {
-        let step = step(resolution)?;
+        let step = resolution.step()?;
         let (mut all, mut last) = (Resolved::default(), 0);
         loop {
-            let jobs = self.unresolved(filter, last).await?;
+            let jobs = self.chunk(filter, UNKNOWN, last, PAGE).await?;
             let Some(end) = jobs.last() else { break };
             last = end.status.number;
             let outcomes = self.decide_page(&jobs, &step, writes).await?;
@@ -127,17 +126,6 @@ impl Jobs<'_> {
             self.ledger.announce();
         }
         Ok(all)
-    }
-
-    /// Returns the next unknown jobs that match a filter.
-    async fn unresolved(self, filter: &Filter, after: u64) -> Result<Vec<FoundJob>, Error> {
-        let filter = filter.clone();
-        self.ledger
-            .transaction(move |database| {
-                let (listed, values) = page(database, &filter, after, PAGE);
-                find_jobs(database, &format!("j.state = 'unknown' AND {listed}"), values)
-            })
-            .await
     }
 
     async fn decide_page(
@@ -188,24 +176,13 @@ fn decide(
     Ok(if is_written && is_decided { Outcome::Resolved } else { Outcome::Changed })
 }
 
-fn step(resolution: Resolution) -> Result<Step, Error> {
-    match resolution {
-        Resolution::Paid => Ok(Step::Settled),
-        Resolution::NotPaid => Ok(Step::NotBilled),
-        Resolution::Damaged => {
-            let message = "a damaged job is resolved by its name; nothing was changed";
-            Err(Error::new(ErrorKind::State, message))
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use imagekiln::journal::Intent;
     use serde_json::json;
 
     use super::*;
-    use crate::{JobState, Ledger};
+    use crate::Ledger;
 
     /// Opens a ledger with this number of unknown jobs: 0, 1, and so on.
     async fn with_unknown(directory: &tempfile::TempDir, count: usize) -> Ledger {
@@ -241,7 +218,7 @@ mod tests {
     async fn what_became_of_a_job_in_the_meantime_stays() {
         let directory = tempfile::tempdir().unwrap();
         let ledger = with_unknown(&directory, 3).await;
-        let jobs = ledger.jobs().unresolved(&Filter::default(), 0).await.unwrap();
+        let jobs = ledger.jobs().chunk(&Filter::default(), UNKNOWN, 0, PAGE).await.unwrap();
         let task = json!({"id": "1798fb82", "polling_url": "", "cost": 3.0});
         let accepted = Step::Accepted(serde_json::from_value(task).unwrap());
         let lost = ledger.lost("0").await.unwrap();

@@ -94,11 +94,7 @@ impl Jobs<'_> {
         let filter = filter.clone();
         self.ledger
             .transaction(move |database| {
-                let first = match value {
-                    Some(value) => value,
-                    None => database.now(),
-                };
-                let mut values = vec![first.into()];
+                let mut values = vec![value.unwrap_or_else(|| database.now()).into()];
                 let condition = matching(database, &filter, "jobs", &mut values);
                 let change =
                     format!("UPDATE jobs SET {set} WHERE state = 'queued' AND {condition}");

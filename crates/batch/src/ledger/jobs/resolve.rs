@@ -13,9 +13,9 @@ use crate::{
     ledger::{
         Ledger,
         database::{Database, Value, no_row},
-        records::{SubmissionRow, advance::JobChange, has_task},
+        records::{SubmissionRow, has_task},
     },
-    output::{Output, OutputTarget, SaveError},
+    output::{Output, SaveError},
     state::NOT_SUBMITTED,
 };
 
@@ -32,6 +32,20 @@ pub enum Resolution {
     /// The damaged file is good enough. The ledger gives it the name of the picture, and the job
     /// becomes [`Saved`](JobState::Saved).
     Damaged,
+}
+
+impl Resolution {
+    /// Returns the step for the record of an unknown job's submission.
+    pub(super) fn step(self) -> Result<Step, Error> {
+        match self {
+            Self::Paid => Ok(Step::Settled),
+            Self::NotPaid => Ok(Step::NotBilled),
+            Self::Damaged => {
+                let message = "a damaged job is resolved by its name; nothing was changed";
+                Err(Error::new(ErrorKind::State, message))
+            }
+        }
+    }
 }
 
 impl Jobs<'_> {
@@ -52,36 +66,36 @@ impl Jobs<'_> {
     ///   wait: at most 15 minutes.
     /// - [`Ledger`](ErrorKind::Ledger): the ledger cannot be written.
     pub async fn resolve(self, name: &str, resolution: Resolution) -> Result<JobStatus, Error> {
-        let is_damaged = self.existing(name).await?.state == JobState::Damaged;
+        let job = self.existing(name).await?;
         match resolution {
-            Resolution::Damaged => return self.accept_damaged(name).await,
-            Resolution::Paid if is_damaged => return self.give_up_damaged(name).await,
-            Resolution::Paid | Resolution::NotPaid => {}
+            Resolution::Damaged => self.accept_damaged(&job).await?,
+            Resolution::Paid if job.state == JobState::Damaged => {
+                let reason = "the picture was damaged, and a person gave it up".to_owned();
+                let given_up = (JobState::Failed, Some(reason), None);
+                self.end_damaged(name, Step::Settled, given_up).await?;
+            }
+            Resolution::Paid | Resolution::NotPaid => {
+                let unknown = "j.name = $1 AND j.submission = s.id AND j.state = 'unknown'";
+                let record = self.ledger.record_of(unknown, name, "unknown").await?;
+                self.ledger.decide(&record, resolution.step()?).await?;
+            }
         }
-        let unknown = "j.name = $1 AND j.submission = s.id AND j.state = 'unknown'";
-        let record = self.ledger.record_of(unknown, name, "unknown").await?;
-        let step = match resolution {
-            Resolution::NotPaid => Step::NotBilled,
-            _ => Step::Settled,
-        };
-        self.ledger.decide(&record, step).await?;
         self.existing(name).await
     }
 
     /// Gives the file of a damaged job the name of its picture, and makes the job saved.
-    async fn accept_damaged(self, name: &str) -> Result<JobStatus, Error> {
-        let job = self.existing(name).await?;
+    async fn accept_damaged(self, job: &JobStatus) -> Result<(), Error> {
         if job.state != JobState::Damaged {
-            return Err(unchanged(&job, "damaged"));
+            return Err(unchanged(job, "damaged"));
         }
+        let JobStatus { name, location, .. } = job;
         let gone = || {
             let message = format!("nothing has arrived of the picture of job `{name}`");
             Error::new(ErrorKind::File, message)
         };
-        let (target, kept) = OutputTarget::of_location(job.location.as_deref().ok_or_else(gone)?)?;
+        let (output, kept) = Output::of_location(location.as_deref().ok_or_else(gone)?)?;
         let key = Damaged::picture_of(&kept).unwrap_or_else(|| kept.clone().into());
         let key = key.to_string_lossy();
-        let output = Output::new(&target)?;
         let saved = output.accept(&kept, &key).await.map_err(|error| match error {
             SaveError::Output { error, .. } => error,
             _ => {
@@ -90,28 +104,22 @@ impl Jobs<'_> {
             }
         })?;
         if let Some(request) = self.request(name).await? {
-            let described = description(&job, &request, &saved)?;
+            let described = description(job, &request, &saved)?;
             output.write_beside(&key, &described.to_json()).await?;
         }
-        self.end_damaged(name, saved.step(), JobState::Saved, (None, Some(saved.location))).await?;
+        let step = saved.step();
+        self.end_damaged(name, step, (JobState::Saved, None, Some(saved.location))).await?;
         output.remove(&kept).await;
-        self.existing(name).await
+        Ok(())
     }
 
-    async fn give_up_damaged(self, name: &str) -> Result<JobStatus, Error> {
-        let reason = "the picture was damaged, and a person gave it up".to_owned();
-        self.end_damaged(name, Step::Settled, JobState::Failed, (Some(reason), None)).await?;
-        self.existing(name).await
-    }
-
-    /// Closes the record of a damaged job, and changes the job to this state, with the reason and
-    /// the location.
+    /// Closes the record of a damaged job, and changes the state, the reason and the location of
+    /// the job.
     async fn end_damaged(
         self,
         name: &str,
         step: Step,
-        to: JobState,
-        (reason, location): (Option<String>, Option<String>),
+        (to, reason, location): (JobState, Option<String>, Option<String>),
     ) -> Result<(), Error> {
         let name = name.to_owned();
         self.ledger
@@ -132,8 +140,7 @@ impl Jobs<'_> {
                     database.now().into(),
                     (&name).into(),
                 ];
-                let change = JobChange { update: update.to_owned(), values };
-                submission.advance_with(database, &step, change).map(drop)
+                submission.advance_with(database, &step, (update.to_owned(), values)).map(drop)
             })
             .await
     }
@@ -157,22 +164,22 @@ impl Ledger {
         name: &str,
         expected: &'static str,
     ) -> Result<Record, Error> {
-        match self.records(condition, Some(name)).await?.pop() {
+        match self.last_record(condition, name).await? {
             Some(record) => Ok(record),
             None => Err(unchanged(&self.jobs().existing(name).await?, expected)),
         }
     }
 
-    /// Returns the records of the submissions that meet a condition with a value.
-    pub(in crate::ledger) async fn records(
+    /// Returns the record of the last submission that meets a condition with a value.
+    async fn last_record(
         &self,
         condition: impl Into<String>,
-        value: Option<&str>,
-    ) -> Result<Vec<Record>, Error> {
-        let (condition, value) = (condition.into(), value.map(Value::from));
+        value: &str,
+    ) -> Result<Option<Record>, Error> {
+        let (condition, value) = (condition.into(), Value::from(value));
         let find = move |database: &mut Database| {
-            let found = SubmissionRow::find(database, &condition, value.clone())?;
-            Ok(found.into_iter().map(|submission| submission.record).collect())
+            let found = SubmissionRow::find(database, &condition, [value.clone()])?.pop();
+            Ok(found.map(|submission| submission.record))
         };
         self.transaction(find).await
     }
@@ -180,7 +187,7 @@ impl Ledger {
     /// Returns the record of the submission with this token in its webhook URL.
     #[cfg(feature = "webhook")]
     pub(crate) async fn called_back(&self, token: &str) -> Result<Option<Record>, Error> {
-        Ok(self.records("s.token = $1", Some(token)).await?.pop())
+        self.last_record("s.token = $1", token).await
     }
 
     /// Records the outcome of a submission whose response was lost. A task proves that the

@@ -14,12 +14,13 @@ use crate::{
     description::description,
     ledger::{
         database::{
-            Column, Database, FromRow, Row, Value,
+            Database, FromRow, Row, Value,
             clocks::{of_time, time_of},
         },
         limits::admission::explain,
     },
     output::SavedPicture,
+    state::States,
 };
 
 /// The maximum number of task ids that one query looks up.
@@ -47,14 +48,9 @@ impl Jobs<'_> {
     ///
     /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be read.
     pub async fn get(self, name: &str) -> Result<Option<JobStatus>, Error> {
-        let name = name.to_owned();
-        self.ledger
-            .transaction(move |database| {
-                let mut found = find_jobs(database, "j.name = $1", [(&name).into()])?;
-                explain(database, found.iter_mut().map(|job| &mut job.status))?;
-                Ok(found.pop().map(|job| job.status))
-            })
-            .await
+        let name = Value::from(name);
+        let named = move |_: &Database| ("j.name = $1".to_owned(), vec![name.clone()]);
+        Ok(self.explained(NO_REQUEST, named).await?.pop().map(|job| job.status))
     }
 
     /// Returns the status of the jobs that match a filter, in the order in which they were added.
@@ -97,14 +93,9 @@ impl Jobs<'_> {
         limit: usize,
     ) -> Result<Vec<JobStatus>, Error> {
         let filter = filter.clone();
-        self.ledger
-            .transaction(move |database| {
-                let (listed, values) = page(database, &filter, after, limit);
-                let mut found = find_jobs(database, &listed, values)?;
-                explain(database, found.iter_mut().map(|job| &mut job.status))?;
-                Ok(found.into_iter().map(|job| job.status).collect())
-            })
-            .await
+        let listed = move |database: &Database| page(database, &filter, after, limit);
+        let found = self.explained(NO_REQUEST, listed).await?;
+        Ok(found.into_iter().map(|job| job.status).collect())
     }
 
     /// Returns the same jobs as [`page`](Self::page), with their requests, for the pages of `kiln`.
@@ -121,22 +112,43 @@ impl Jobs<'_> {
         limit: usize,
     ) -> Result<Vec<(JobStatus, Request)>, Error> {
         let filter = filter.clone();
-        let found = self
-            .ledger
+        let listed = move |database: &Database| page(database, &filter, after, limit);
+        // One query, because a job may change or be removed between two queries.
+        let found = self.explained("j.request", listed).await?.into_iter();
+        found.map(|job| job.request().map(|request| (job.status, request))).collect()
+    }
+
+    /// Reads jobs, and explains which limits hold back those that are queued. `request` is the
+    /// column of the requests, or [`NO_REQUEST`].
+    async fn explained(
+        self,
+        request: &'static str,
+        condition: impl Fn(&Database) -> (String, Vec<Value>) + Send + 'static,
+    ) -> Result<Vec<FoundJob>, Error> {
+        self.ledger
             .transaction(move |database| {
-                let (listed, values) = page(database, &filter, after, limit);
-                // One query, because a job may change or be removed between two queries.
-                let find = format!("SELECT {COLUMNS}, j.request FROM {TABLES} WHERE {listed}");
-                let mut found = database.rows::<FoundRequest<String>>(&find, values)?;
-                explain(database, found.iter_mut().map(|found| &mut found.0.status))?;
+                let (condition, values) = condition(database);
+                let mut found = database.rows::<FoundJob>(&select(request, &condition), values)?;
+                explain(database, found.iter_mut().map(|job| &mut job.status))?;
                 Ok(found)
             })
-            .await?;
-        let pairs = found.into_iter().map(|FoundRequest(job, request)| {
-            let request = read_request(&job.status.name, &request)?;
-            Ok((job.status, request))
-        });
-        pairs.collect()
+            .await
+    }
+
+    /// Returns the next jobs in one of the states that match a filter, for a change in chunks.
+    pub(super) async fn chunk(
+        self,
+        filter: &Filter,
+        states: States<'static>,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<FoundJob>, Error> {
+        let filter = filter.clone();
+        let find = move |database: &mut Database| {
+            let (listed, values) = page(database, &filter, after, limit);
+            find_jobs(database, &format!("j.{states} AND {listed}"), values)
+        };
+        self.ledger.transaction(find).await
     }
 
     /// Returns all jobs by their names, with what a program has to know before it adds more jobs.
@@ -194,15 +206,10 @@ impl Jobs<'_> {
     pub async fn described(self, content: &[u8]) -> Result<Option<Description>, Error> {
         let picture = SavedPicture::new(content, String::new());
         let digest = format!("%\"sha256\":\"{}\"%", picture.sha256);
-        let find = format!(
-            "SELECT {COLUMNS}, j.request FROM {TABLES}
-             WHERE j.state = 'saved' AND s.record LIKE $1 ORDER BY j.number DESC LIMIT 1"
-        );
-        let found = self.ledger.rows::<FoundRequest<String>>(find, [(&digest).into()]).await?.pop();
-        let described = found.map(|FoundRequest(FoundJob { status, .. }, request)| {
-            description(&status, &read_request(&status.name, &request)?, &picture)
-        });
-        described.transpose()
+        let saved = "j.state = 'saved' AND s.record LIKE $1 ORDER BY j.number DESC LIMIT 1";
+        let saved = select("j.request", saved);
+        let found = self.ledger.rows::<FoundJob>(saved, [(&digest).into()]).await?.pop();
+        found.map(|job| description(&job.status, &job.request()?, &picture)).transpose()
     }
 }
 
@@ -234,32 +241,14 @@ pub(in crate::ledger) fn matching(
             conditions.push(format!("{table}.{column} = ${}", values.len()));
         }
     }
-    conditions.extend(submission_matching(database, filter, table, values));
-    if let Some(states) = &filter.states {
-        let is_in = states.iter().map(|state| format!("{table}.state = '{state}'"));
-        let is_in: Vec<_> = iter::once("FALSE".to_owned()).chain(is_in).collect();
-        conditions.push(format!("({})", is_in.join(" OR ")));
-    }
-    conditions.join(" AND ")
-}
-
-/// Returns the conditions of a filter that need the current submission of a row of `table`.
-fn submission_matching(
-    database: &Database,
-    filter: &Filter,
-    table: &str,
-    values: &mut Vec<Value>,
-) -> Vec<String> {
-    let of_submission = |condition: String| {
-        format!(
-            "EXISTS (SELECT 1 FROM submissions n WHERE n.id = {table}.submission AND {condition})"
-        )
-    };
-    let mut conditions = Vec::new();
     for (comparison, time) in [(">=", filter.sent_after), ("<", filter.sent_before)] {
         if let Some(time) = time {
             values.push(of_time(time).into());
-            conditions.push(of_submission(format!("n.sent_at {comparison} ${}", values.len())));
+            let number = values.len();
+            conditions.push(format!(
+                "EXISTS (SELECT 1 FROM submissions n WHERE n.id = {table}.submission
+                    AND n.sent_at {comparison} ${number})"
+            ));
         }
     }
     if let Some(names) = &filter.names {
@@ -272,15 +261,18 @@ fn submission_matching(
                 WHERE n.task_id IN ({texts}))"
         ));
     }
-    conditions
+    if let Some(states) = &filter.states {
+        let is_in = states.iter().map(|state| format!("{table}.state = '{state}'"));
+        let is_in: Vec<_> = iter::once("FALSE".to_owned()).chain(is_in).collect();
+        conditions.push(format!("({})", is_in.join(" OR ")));
+    }
+    conditions.join(" AND ")
 }
 
 /// Reads the request of the job with this name.
 pub(in crate::ledger) fn read_request(name: &str, request: &str) -> Result<Request, Error> {
-    Request::from_json(request).map_err(|error| {
-        let message = format!("could not read the request of job `{name}`");
-        Error::new(ErrorKind::Ledger, message).with_source(error)
-    })
+    let message = format!("could not read the request of job `{name}`");
+    Request::from_json(request).map_err(Error::because(ErrorKind::Ledger, message))
 }
 
 /// A job, and its current submission.
@@ -288,32 +280,49 @@ pub(in crate::ledger) struct FoundJob {
     pub(in crate::ledger) id: i64,
     /// Its current submission.
     pub(in crate::ledger) submission: Option<i64>,
-    /// When its state last changed, in milliseconds.
-    pub(in crate::ledger) changed_at: i64,
+    /// The only worker that can change it, or the last one.
+    pub(in crate::ledger) worker: Option<i64>,
     pub(in crate::ledger) status: JobStatus,
+    /// Its request, if the query has read it.
+    pub(in crate::ledger) request: Option<String>,
 }
 
-/// Returns the jobs `j` that meet a condition.
+impl FoundJob {
+    fn request(&self) -> Result<Request, Error> {
+        read_request(&self.status.name, self.request.as_deref().unwrap_or_default())
+    }
+}
+
+/// Returns the jobs `j` that meet a condition, without their requests.
 pub(in crate::ledger) fn find_jobs(
     database: &mut Database,
     condition: &str,
     values: impl IntoIterator<Item = Value>,
 ) -> Result<Vec<FoundJob>, Error> {
-    database.rows(&format!("SELECT {COLUMNS} FROM {TABLES} WHERE {condition}"), values)
+    database.rows(&select(NO_REQUEST, condition), values)
 }
 
-/// The columns of a [`FoundJob`].
-pub(in crate::ledger) const COLUMNS: &str =
-    "j.id, j.submission, j.name, j.number, j.operation, j.pixels, j.target,
-    j.group_name, j.metadata, j.priority, j.state, j.reason, j.location, j.added_at, j.ready_at,
-    j.changed_at, s.task_id, s.cost, s.sent_at, s.accepted_at,
-    (SELECT COUNT(*) FROM submissions n WHERE n.job = j.id AND n.state <> 'withdrawn')
-        AS submissions";
-pub(in crate::ledger) const TABLES: &str = "jobs j LEFT JOIN submissions s ON s.id = j.submission";
+/// Returns the query of each [`FoundJob`] that meets a condition. Requests may be large, so an
+/// expression says which of them are read.
+pub(in crate::ledger) fn select(request: &str, condition: &str) -> String {
+    format!(
+        "SELECT j.id, j.submission, j.worker, j.name, j.number, j.operation, j.pixels, j.target,
+            j.group_name, j.metadata, j.priority, j.state, j.reason, j.location, j.added_at,
+            j.ready_at, j.changed_at, s.task_id, s.cost, s.sent_at, s.accepted_at,
+            (SELECT COUNT(*) FROM submissions n WHERE n.job = j.id AND n.state <> 'withdrawn')
+                AS submissions,
+            {request} AS request
+         FROM {TABLES} WHERE {condition}"
+    )
+}
+
+const NO_REQUEST: &str = "CAST(NULL AS TEXT)";
+
+/// A job `j`, and its current submission `s`.
+pub(super) const TABLES: &str = "jobs j LEFT JOIN submissions s ON s.id = j.submission";
 
 impl FromRow for FoundJob {
     fn from_row(row: &Row<'_>) -> Result<Self, Error> {
-        let changed_at = row.named("changed_at")?;
         let status = JobStatus {
             name: row.named("name")?,
             number: row.named::<i64>("number")?.unsigned_abs(),
@@ -333,21 +342,15 @@ impl FromRow for FoundJob {
             sent_at: row.named::<Option<i64>>("sent_at")?.map(time_of),
             submitted_at: row.named::<Option<i64>>("accepted_at")?.map(time_of),
             ready_at: row.named::<Option<i64>>("ready_at")?.map(time_of),
-            changed_at: time_of(changed_at),
+            changed_at: time_of(row.named("changed_at")?),
         };
-        Ok(Self { id: row.named("id")?, submission: row.named("submission")?, changed_at, status })
-    }
-}
-
-/// A job with its request.
-pub(in crate::ledger) struct FoundRequest<T>(
-    pub(in crate::ledger) FoundJob,
-    pub(in crate::ledger) T,
-);
-
-impl<T: Column> FromRow for FoundRequest<T> {
-    fn from_row(row: &Row<'_>) -> Result<Self, Error> {
-        Ok(Self(FoundJob::from_row(row)?, row.named("request")?))
+        Ok(Self {
+            id: row.named("id")?,
+            submission: row.named("submission")?,
+            worker: row.named("worker")?,
+            status,
+            request: row.named("request")?,
+        })
     }
 }
 

@@ -17,38 +17,28 @@ pub(super) fn count_active_jobs(database: &mut Database) -> Result<u64, Error> {
 }
 
 /// Returns the number of active tasks by scope: active jobs, and submissions without a job that are
-/// not known to have ended.
+/// not known to have ended. Optionally also counts the queued jobs that a worker has claimed and is
+/// about to submit.
 pub(in crate::ledger) fn count_active(
     database: &mut Database,
+    with_claimed: bool,
 ) -> Result<HashMap<Scope, i64>, Error> {
-    count(database, &active_tasks())
-}
-
-/// Like [`count_active`], with the queued jobs that a worker has claimed and is about to submit.
-fn count_active_and_claimed(database: &mut Database) -> Result<HashMap<Scope, i64>, Error> {
-    let active = active_tasks();
-    // The first condition is the text of an index.
+    // The condition of claimed jobs begins with the text of an index.
     let claimed = format!(
-        "{active} UNION ALL SELECT operation, group_name, COUNT(*) FROM jobs
+        "UNION ALL SELECT operation, group_name, COUNT(*) FROM jobs
             WHERE {OPEN} AND state = 'queued'
             AND worker IN (SELECT id FROM workers WHERE ended_at IS NULL)
             GROUP BY operation, group_name"
     );
-    count(database, &claimed)
-}
-
-fn active_tasks() -> String {
-    format!(
+    let counted = format!(
         "SELECT operation, group_name, COUNT(*) FROM jobs
             WHERE {ACTIVE} AND left_after IS NULL GROUP BY operation, group_name
         UNION ALL SELECT operation, group_name, COUNT(*) FROM submissions
-            WHERE job IS NULL AND {UNFINISHED} GROUP BY operation, group_name"
-    )
-}
-
-fn count(database: &mut Database, counted: &str) -> Result<HashMap<Scope, i64>, Error> {
+            WHERE job IS NULL AND {UNFINISHED} GROUP BY operation, group_name {}",
+        if with_claimed { &*claimed } else { "" }
+    );
     let mut active = HashMap::new();
-    let rows = database.rows::<(String, Option<String>, i64)>(counted, [])?;
+    let rows = database.rows::<(String, Option<String>, i64)>(&counted, [])?;
     for (operation, group, count) in &rows {
         for scope in (Subject { operation, group: group.as_deref() }).scopes() {
             *active.entry(scope).or_default() += count;
@@ -63,12 +53,9 @@ fn count(database: &mut Database, counted: &str) -> Result<HashMap<Scope, i64>, 
 pub(in crate::ledger) struct Gate {
     limits: StoredLimits,
     active: HashMap<Scope, i64>,
-    /// How many submissions the rates allow now.
+    /// How many submissions the rates and the outages allow now.
     turns: HashMap<Scope, i64>,
     closed: HashSet<Scope>,
-    /// The scopes in which only one job may be submitted: a probe that tests whether an outage has
-    /// ended.
-    probed: HashSet<Scope>,
     /// The scopes in which a budget does not allow pictures with this many pixels or more.
     blocked: Vec<(Scope, u64)>,
 }
@@ -81,19 +68,20 @@ impl Gate {
         let condition = "paused_at IS NOT NULL OR max_active IS NOT NULL OR rate IS NOT NULL";
         let limits = StoredLimits::read(database, condition, [])?;
         let has_caps = limits.0.values().any(|limit| limit.max_active.is_some());
-        let active = if has_caps { count_active_and_claimed(database)? } else { HashMap::new() };
+        let active = if has_caps { count_active(database, true)? } else { HashMap::new() };
         let now = database.now();
         let turns = limits.0.iter().filter_map(|(scope, of)| Some((scope.clone(), of.turns(now)?)));
-        let (turns, blocked) = (turns.collect(), blocked.to_vec());
-        let (mut closed, mut probed) = (HashSet::new(), HashSet::new());
+        let mut turns: HashMap<_, _> = turns.collect();
+        let mut closed = HashSet::new();
         for (scope, is_due) in outage::held_scopes(database)? {
             if is_due {
-                probed.insert(scope)
+                // One job may be submitted: the probe that tests whether the outage has ended.
+                turns.entry(scope).and_modify(|turns| *turns = (*turns).min(1)).or_insert(1);
             } else {
-                closed.insert(scope)
-            };
+                closed.insert(scope);
+            }
         }
-        let mut gate = Self { limits, active, turns, closed, probed, blocked };
+        let mut gate = Self { limits, active, turns, closed, blocked: blocked.to_vec() };
         let known: Vec<_> = gate.limits.0.keys().chain(gate.active.keys()).cloned().collect();
         known.into_iter().for_each(|scope| gate.close_if_full(scope));
         Ok(gate)
@@ -131,10 +119,7 @@ impl Gate {
         for scope in scopes {
             *self.active.entry(scope.clone()).or_default() += 1;
             self.turns.entry(scope.clone()).and_modify(|turns| *turns -= 1);
-            self.close_if_full(scope.clone());
-            if self.probed.contains(&scope) {
-                self.closed.insert(scope);
-            }
+            self.close_if_full(scope);
         }
         true
     }

@@ -117,7 +117,7 @@ pub(in crate::ledger) fn admission(
         return Ok(refused(&Scope::Ledger, Limit::ActiveTasks { most: max_active as u64 }));
     }
     if limits.iter().any(|(limit, _)| limit.max_active.is_some()) {
-        let active = count_active(database)?;
+        let active = count_active(database, false)?;
         for (limit, scope) in &limits {
             let active = active.get(scope).copied().unwrap_or_default();
             if let Some(most) = limit.max_active.filter(|most| active >= *most) {

@@ -176,7 +176,9 @@ impl Limits<'_> {
     ///
     /// The same errors as [`set_budget`](Self::set_budget).
     pub async fn unpause(self, scope: Scope) -> Result<(), Error> {
-        self.ledger.end_pause(&scope).await?;
+        if let Scope::Ledger | Scope::Operation(_) = scope {
+            self.ledger.end_pause("$2 IN ('', operation)", scope.columns().1).await?;
+        }
         self.set_limit(scope, "paused_at", Value::Integer(None)).await
     }
 
@@ -230,7 +232,7 @@ impl Limits<'_> {
         self.ledger
             .transaction(|database| {
                 let limits = StoredLimits::read(database, "TRUE", [])?;
-                let active = count_active(database)?;
+                let active = count_active(database, false)?;
                 let spent = spent(database)?;
                 let statuses = limits.0.into_iter().map(|(scope, limit)| {
                     let (credits, without_cost) = spent.get(&scope).copied().unwrap_or_default();

@@ -16,7 +16,7 @@ use imagekiln_label::{checked_credits, megapixels};
 use self::outage::Outage;
 use crate::{
     Error, ErrorKind, JobStatus, Price, Scope,
-    ledger::database::{Database, FromRow, Row, Value},
+    ledger::database::{Database, Value},
     price::refused,
 };
 
@@ -97,18 +97,6 @@ pub(crate) enum Limit {
     },
 }
 
-impl LimitReached {
-    fn kind(&self) -> ErrorKind {
-        match self.limit {
-            Limit::Paused => ErrorKind::Paused,
-            Limit::Outage(_) => ErrorKind::Outage,
-            Limit::ActiveTasks { .. } => ErrorKind::ActiveTasks,
-            Limit::Rate { .. } => ErrorKind::Rate,
-            Limit::UnknownPrice | Limit::Budget { .. } => ErrorKind::Budget,
-        }
-    }
-}
-
 impl fmt::Display for LimitReached {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let scope = &self.scope;
@@ -156,8 +144,15 @@ impl From<Box<Outage>> for LimitReached {
 }
 
 impl From<LimitReached> for Error {
-    fn from(limit: LimitReached) -> Self {
-        Self::new(limit.kind(), limit.to_string()).with_limited(limit.scope)
+    fn from(reached: LimitReached) -> Self {
+        let kind = match reached.limit {
+            Limit::Paused => ErrorKind::Paused,
+            Limit::Outage(_) => ErrorKind::Outage,
+            Limit::ActiveTasks { .. } => ErrorKind::ActiveTasks,
+            Limit::Rate { .. } => ErrorKind::Rate,
+            Limit::UnknownPrice | Limit::Budget { .. } => ErrorKind::Budget,
+        };
+        Self::new(kind, reached.to_string()).with_limited(reached.scope)
     }
 }
 
@@ -217,23 +212,6 @@ impl StoredLimit {
     }
 }
 
-/// A row of the limits.
-struct LimitRow(Scope, StoredLimit);
-
-impl FromRow for LimitRow {
-    fn from_row(row: &Row<'_>) -> Result<Self, Error> {
-        let scope = Scope::of_columns(&row.named::<String>("scope")?, row.named("name")?);
-        let limit = StoredLimit {
-            budget: row.named("budget")?,
-            max_active: row.named("max_active")?,
-            is_paused: row.named::<Option<i64>>("paused_at")?.is_some(),
-            rate: row.named("rate")?,
-            next_at: row.named::<Option<i64>>("next_at")?.unwrap_or_default(),
-        };
-        Ok(Self(scope, limit))
-    }
-}
-
 /// The limits of some scopes.
 pub(super) struct StoredLimits(BTreeMap<Scope, StoredLimit>);
 
@@ -243,9 +221,19 @@ impl StoredLimits {
         condition: &str,
         values: impl IntoIterator<Item = Value>,
     ) -> Result<Self, Error> {
-        let find = format!("SELECT * FROM limits WHERE {condition}");
-        let rows = database.rows::<LimitRow>(&find, values)?;
-        Ok(Self(rows.into_iter().map(|LimitRow(scope, limit)| (scope, limit)).collect()))
+        type Columns =
+            (String, String, Option<f64>, Option<i64>, Option<i64>, Option<i64>, Option<i64>);
+        let find = format!(
+            "SELECT scope, name, budget, max_active, rate, next_at, paused_at
+             FROM limits WHERE {condition}"
+        );
+        let rows = database.rows::<Columns>(&find, values)?.into_iter();
+        let limits = rows.map(|(scope, name, budget, max_active, rate, next_at, paused_at)| {
+            let (is_paused, next_at) = (paused_at.is_some(), next_at.unwrap_or_default());
+            let limit = StoredLimit { budget, max_active, is_paused, rate, next_at };
+            (Scope::of_columns(&scope, name), limit)
+        });
+        Ok(Self(limits.collect()))
     }
 
     /// Returns the limits that hold for a submission.

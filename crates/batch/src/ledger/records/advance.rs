@@ -19,18 +19,8 @@ use crate::{
 /// PostgreSQL fails if a sum overflows.
 const MOST_CREDITS: f64 = 1e300;
 
-/// A change of a job: an `UPDATE` with these values for its parameters.
-pub(in crate::ledger) struct JobChange {
-    pub(in crate::ledger) update: String,
-    pub(in crate::ledger) values: Vec<database::Value>,
-}
-
-impl JobChange {
-    /// Returns whether a job was changed.
-    pub(in crate::ledger) fn write(self, database: &mut Database) -> Result<bool, Error> {
-        Ok(database.execute(&self.update, self.values)? > 0)
-    }
-}
+/// A change of a job: an `UPDATE`, and the values of its parameters.
+type JobChange = (String, Vec<database::Value>);
 
 impl SubmissionRow {
     /// Applies a step to the record, and changes the job accordingly.
@@ -81,10 +71,10 @@ impl SubmissionRow {
         change: JobChange,
     ) -> Result<bool, Error> {
         if self.record.advance(step) {
-            self.write(database, Some(change))
-        } else {
-            change.write(database)
+            return self.write(database, Some(change));
         }
+        let (update, values) = change;
+        Ok(database.execute(&update, values)? > 0)
     }
 
     /// Writes the record, and a change of the job. If one of the rows is not as expected, writes
@@ -97,8 +87,8 @@ impl SubmissionRow {
         if !database.finds(&expected, [self.id.into(), (&self.stored).into()])? {
             return Ok(false);
         }
-        if let Some(change) = change
-            && !change.write(database)?
+        if let Some((update, values)) = change
+            && database.execute(&update, values)? == 0
         {
             return Ok(false);
         }
@@ -179,7 +169,7 @@ impl SubmissionRow {
         );
         let values =
             vec![to.as_str().into(), reason.into(), now.into(), self.id.into(), job.into()];
-        Some(JobChange { update, values })
+        Some((update, values))
     }
 }
 

@@ -20,7 +20,19 @@ pub(in crate::ledger) fn take_up(
 ) -> Result<(), Error> {
     let step = task.map_or(Step::Lost, |task| Step::Accepted(task.clone()));
     lost.advance(database, &step)?;
-    if task.is_none() && lost.job.is_some() { wait_for_task(database, lost) } else { Ok(()) }
+    if task.is_some() || lost.job.is_none() {
+        return Ok(());
+    }
+    let ticket = Ticket::of(lost.record.intent());
+    let token = ticket.and_then(|ticket| ticket.token);
+    let set = "UPDATE submissions SET token = $1 WHERE id = $2";
+    database.execute(set, [token.into(), lost.id.into()])?;
+    let reason = "the ledger was restored, and nobody knows whether the service accepted the job";
+    let wait = "UPDATE jobs SET state = 'unknown', submission = $1, reason = $2, worker = NULL,
+        left_after = NULL, changed_at = $3 WHERE id = $4";
+    let values = [lost.id.into(), reason.into(), database.now().into(), lost.job.into()];
+    database.execute(wait, values)?;
+    Ok(())
 }
 
 /// Keeps the name of a job that the ledger does not contain as the key of its last lost submission.
@@ -61,18 +73,4 @@ pub(in crate::ledger) fn give(
     // It was settled only because there was no job.
     lost.record = Record::new(intent);
     take_up(database, &mut lost, task.as_ref())
-}
-
-/// Makes the job of a lost submission wait for a webhook or a person.
-fn wait_for_task(database: &mut Database, lost: &SubmissionRow) -> Result<(), Error> {
-    let ticket = Ticket::of(lost.record.intent());
-    let token = ticket.and_then(|ticket| ticket.token);
-    let set = "UPDATE submissions SET token = $1 WHERE id = $2";
-    database.execute(set, [token.into(), lost.id.into()])?;
-    let reason = "the ledger was restored, and nobody knows whether the service accepted the job";
-    let wait = "UPDATE jobs SET state = 'unknown', submission = $1, reason = $2, worker = NULL,
-        left_after = NULL, changed_at = $3 WHERE id = $4";
-    let values = [lost.id.into(), reason.into(), database.now().into(), lost.job.into()];
-    database.execute(wait, values)?;
-    Ok(())
 }

@@ -143,11 +143,6 @@ pub(super) fn has_task(
     Ok(operations.iter().any(|(other,)| region(other) == region(operation)))
 }
 
-/// Returns the error for a job that a person or a webhook changed before its submission.
-pub(super) fn not_queued() -> Error {
-    Error::new(ErrorKind::State, "the job is no longer queued; nothing was sent")
-}
-
 #[cfg(test)]
 mod tests {
     use std::{path::PathBuf, time::SystemTime};

@@ -115,8 +115,8 @@ fn adopt(
     let task: TaskRef =
         built(json!({"id": task_id, "polling_url": "", "operation": operation, "cost": credits}))?;
     submission.advance(database, &Step::Accepted(task))?;
-    let change = Change::Saved(picture.clone(), None);
-    change.write(database, job, None, JobState::Submitted).map(Some)
+    let saved = Change::saved(picture, None);
+    saved.write(database, job, None, JobState::Submitted).map(Some)
 }
 
 fn built<T: DeserializeOwned>(value: Value) -> Result<T, Error> {

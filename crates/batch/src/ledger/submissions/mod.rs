@@ -22,7 +22,7 @@ use crate::{
             admission::{Admission, admission},
             outage,
         },
-        records::{SubmissionRow, has_task, not_queued},
+        records::{SubmissionRow, has_task},
         ticket::Ticket,
         workers::{LocalWorker, claims::lease_lost},
     },
@@ -233,7 +233,8 @@ fn intend(
 fn why_not(database: &mut Database, worker: i64) -> Result<Error, Error> {
     let alive = "SELECT 1 FROM workers WHERE id = $1 AND ended_at IS NULL";
     if database.finds(alive, [worker.into()])? {
-        return Ok(not_queued());
+        // A person or a webhook has changed the job.
+        return Ok(Error::new(ErrorKind::State, "the job is no longer queued; nothing was sent"));
     }
     Ok(lease_lost())
 }

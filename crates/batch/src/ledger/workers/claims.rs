@@ -9,7 +9,7 @@ use crate::{
         database::{Database, Value},
         jobs::{
             no_job,
-            status::{COLUMNS, FoundJob, FoundRequest, TABLES, find_jobs, read_request},
+            status::{FoundJob, find_jobs, read_request, select},
         },
         limits::{LimitReached, Subject, active::Gate, admission::refusal},
     },
@@ -70,26 +70,18 @@ pub(crate) enum Named {
     Held,
 }
 
-/// The jobs that a worker claimed.
-#[derive(Debug)]
-pub(crate) struct Claimed {
-    pub(crate) jobs: Vec<Claim>,
-    /// Whether a limit may hold back other jobs until a job ends.
-    pub(crate) is_limited: bool,
-}
-
 impl Ledger {
     /// Claims jobs that no worker has. Jobs that are paid for come first, because their delivery
-    /// URLs expire.
-    pub(crate) async fn claim(&self, demand: Demand) -> Result<Claimed, Error> {
+    /// URLs expire. Also returns whether a limit may hold back other jobs until a job ends.
+    pub(crate) async fn claim(&self, demand: Demand) -> Result<(Vec<Claim>, bool), Error> {
         self.exclusive(move |database| {
             let jobs = claimed(database, &demand)?;
             if !jobs.is_empty() {
-                return Ok(Claimed { jobs, is_limited: true });
+                return Ok((jobs, true));
             }
             claim_paid(database, &demand)?;
             let is_limited = claim_queued(database, &demand)?;
-            Ok(Claimed { jobs: claimed(database, &demand)?, is_limited })
+            Ok((claimed(database, &demand)?, is_limited))
         })
         .await
     }
@@ -114,8 +106,7 @@ impl Ledger {
                 }
                 let find = find_jobs(database, "j.name = $1", [(&name).into()]);
                 let Some(job) = find?.pop() else { return Ok(None) };
-                let free = "SELECT 1 FROM jobs WHERE id = $1 AND (worker IS NULL OR worker = $2)";
-                let is_free = database.finds(free, [job.id.into(), worker.into()])?;
+                let is_free = job.worker.is_none_or(|owner| owner == worker);
                 use JobState::{Queued, Ready, Submitted, Submitting};
                 match job.status.state {
                     Queued | Submitted | Ready if is_free => {}
@@ -242,20 +233,15 @@ pub(in crate::ledger) fn lease_lost() -> Error {
 fn claimed(database: &mut Database, demand: &Demand) -> Result<Vec<Claim>, Error> {
     let (worker, number) = (demand.worker, demand.number);
     let values = [worker.into(), number.into()];
-    let rows = database.rows::<FoundRequest<Option<String>>>(&find_claimed(), values)?;
-    let claim =
-        |FoundRequest(FoundJob { id, status, .. }, request)| Claim { id, worker, status, request };
-    Ok(rows.into_iter().map(claim).collect())
+    let claim = |FoundJob { id, status, request, .. }| Claim { id, worker, status, request };
+    Ok(database.rows(&find_claimed(), values)?.into_iter().map(claim).collect())
 }
 
 /// Returns the query of the jobs of a claim.
 fn find_claimed() -> String {
-    format!(
-        "SELECT {COLUMNS},
-            CASE WHEN OCTET_LENGTH(j.request) <= {SMALL} THEN j.request END AS request
-         FROM {TABLES} WHERE j.worker = $1 AND j.claim = $2 AND j.{OPEN}
-         ORDER BY j.priority DESC, j.id"
-    )
+    let request = format!("CASE WHEN OCTET_LENGTH(j.request) <= {SMALL} THEN j.request END");
+    let claimed = "j.worker = $1 AND j.claim = $2";
+    select(&request, &format!("{claimed} AND j.{OPEN} ORDER BY j.priority DESC, j.id"))
 }
 
 #[cfg(test)]

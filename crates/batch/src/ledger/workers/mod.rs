@@ -15,6 +15,7 @@ use crate::{
         identity::Marking,
         limits::{RunLimits, outage},
     },
+    lock,
     state::{OPEN, PAID},
 };
 
@@ -58,7 +59,7 @@ impl Ledger {
                 database.value(insert, values)
             })
             .await?;
-        self.set_local(worker, Some(LocalWorker { leased_until, limits, marking }));
+        lock(&self.0.workers).insert(worker, LocalWorker { leased_until, limits, marking });
         self.take_over().await?;
         Ok(worker)
     }
@@ -76,14 +77,11 @@ impl Ledger {
                 database.execute(renew, [until.into(), worker.into()])
             })
             .await?;
-        let known = self.local(worker);
-        match known.filter(|_| renewed == 1) {
-            Some(known) => {
-                self.set_local(worker, Some(LocalWorker { leased_until, ..known }));
-                Ok(())
-            }
-            None => Err(lease_lost()),
+        match lock(&self.0.workers).get_mut(&worker).filter(|_| renewed == 1) {
+            Some(known) => known.leased_until = leased_until,
+            None => return Err(lease_lost()),
         }
+        Ok(())
     }
 
     pub(super) fn now_of_leases(&self) -> Duration {
@@ -97,7 +95,7 @@ impl Ledger {
             end(database, worker, "the submission ended without a known outcome", None)
         })
         .await?;
-        self.set_local(worker, None);
+        lock(&self.0.workers).remove(&worker);
         self.announce();
         Ok(())
     }

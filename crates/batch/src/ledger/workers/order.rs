@@ -3,22 +3,22 @@
 //! left to chance which jobs a budget pays for.
 
 use std::{
-    collections::HashMap,
     future::{poll_fn, ready},
     pin::{Pin, pin},
-    sync::{self, Arc, MutexGuard, PoisonError},
+    sync::Arc,
     task::{Context, Poll, Waker},
 };
 
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
-use crate::ledger::Ledger;
+use crate::{ledger::Ledger, lock};
 
 /// The order of the jobs of a run.
 #[derive(Default)]
 pub(crate) struct Order(Arc<Mutex<()>>);
 
-type Waiting = Pin<Box<dyn Future<Output = OwnedMutexGuard<()>> + Send>>;
+/// The wait for a place.
+pub(in crate::ledger) type Waiting = Pin<Box<dyn Future<Output = OwnedMutexGuard<()>> + Send>>;
 
 impl Order {
     /// Takes the next place, after all others, and returns the wait for it.
@@ -32,16 +32,6 @@ impl Order {
     }
 }
 
-/// The places of jobs that are about to be submitted.
-#[derive(Default)]
-pub(in crate::ledger) struct Places(sync::Mutex<HashMap<i64, Waiting>>);
-
-impl Places {
-    fn lock(&self) -> MutexGuard<'_, HashMap<i64, Waiting>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 /// The place of a job. When it is dropped, the jobs after it no longer wait for this job.
 pub(crate) struct Place {
     ledger: Ledger,
@@ -50,24 +40,24 @@ pub(crate) struct Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        self.ledger.0.places.lock().remove(&self.job);
+        lock(&self.ledger.0.places).remove(&self.job);
     }
 }
 
 impl Ledger {
     /// Gives a job the next place.
     pub(crate) fn take_place(&self, order: &Order, job: i64) -> Place {
-        self.0.places.lock().insert(job, order.next());
+        lock(&self.0.places).insert(job, order.next());
         Place { ledger: self.clone(), job }
     }
 
     /// Waits until a job is first in the order. The job stays first until its submission is
     /// recorded.
     pub(crate) async fn reach_place(&self, job: i64) {
-        let waiting = self.0.places.lock().remove(&job);
+        let waiting = lock(&self.0.places).remove(&job);
         if let Some(waiting) = waiting {
             let place = waiting.await;
-            self.0.places.lock().insert(job, Box::pin(ready(place)));
+            lock(&self.0.places).insert(job, Box::pin(ready(place)));
         }
     }
 
@@ -79,7 +69,7 @@ impl Ledger {
         job: Option<i64>,
         record: impl Future<Output = T>,
     ) -> T {
-        let waiting = job.and_then(|job| self.0.places.lock().remove(&job));
+        let waiting = job.and_then(|job| lock(&self.0.places).remove(&job));
         let mut record = pin!(record);
         if let Some(waiting) = waiting {
             let _place = waiting.await;

@@ -14,7 +14,7 @@ use crate::{
         Ledger,
         database::{Database, clocks::time_of, is_taken, no_row},
         jobs::status::find_jobs,
-        records::{SubmissionRow, advance::JobChange},
+        records::SubmissionRow,
     },
     output::SavedPicture,
 };
@@ -69,7 +69,8 @@ impl Ledger {
     /// if this is the location of another job: after a crash, the picture of the other job could be
     /// mistaken for this job's.
     pub(crate) async fn set_ready(&self, job: &mut Claim, location: String) -> Result<bool, Error> {
-        match self.change(job, Change::Ready { location }).await {
+        let (state, location) = (JobState::Ready, Some(location));
+        match self.change(job, Change { state, reason: None, location, step: None }).await {
             Err(error) if is_taken(&error) => Ok(false),
             changed => changed.map(|()| true),
         }
@@ -77,24 +78,29 @@ impl Ledger {
 }
 
 /// A change of a job by its worker.
-pub(crate) enum Change {
-    /// Another state, or the reason why the job stays in its state.
-    State(JobState, Option<String>),
-    Ready {
-        location: String,
-    },
-    /// The picture and its description are durable. The text says how the picture differs from the
-    /// request, if it does.
-    Saved(SavedPicture, Option<String>),
-    /// The file that arrived is damaged or incomplete. `location` is where its bytes are, if some
-    /// arrived.
-    Damaged {
-        reason: String,
-        location: Option<String>,
-    },
+pub(crate) struct Change {
+    /// The new state, or the old one if only the reason and the location change.
+    pub(crate) state: JobState,
+    pub(crate) reason: Option<String>,
+    /// The location of the picture, or, if the job becomes damaged, of the bytes that arrived.
+    /// `None` keeps the location, unless the job becomes damaged.
+    pub(crate) location: Option<String>,
+    /// The step of the submission that goes with the change.
+    pub(crate) step: Option<Step>,
 }
 
 impl Change {
+    /// The picture and its description are durable. `difference` says how the picture differs from
+    /// the request, if it does.
+    pub(crate) fn saved(picture: &SavedPicture, difference: Option<String>) -> Self {
+        Self {
+            state: JobState::Saved,
+            reason: difference,
+            location: Some(picture.location.clone()),
+            step: Some(picture.step()),
+        }
+    }
+
     /// If the connection broke after the commit, the job is in its new state already.
     pub(in crate::ledger) fn write(
         &self,
@@ -103,16 +109,6 @@ impl Change {
         worker: Option<i64>,
         from: JobState,
     ) -> Result<JobStatus, Error> {
-        let (to, reason, location) = match self {
-            Self::State(to, reason) => (*to, reason.clone(), None),
-            Self::Ready { location } => (JobState::Ready, None, Some(location.clone())),
-            Self::Saved(picture, difference) => {
-                (JobState::Saved, difference.clone(), Some(picture.location.clone()))
-            }
-            Self::Damaged { reason, location } => {
-                (JobState::Damaged, Some(reason.clone()), location.clone())
-            }
-        };
         let update = "UPDATE jobs SET state = $1, reason = $2,
              location = CASE WHEN $1 = 'damaged' THEN $3 ELSE COALESCE($3, location) END,
              ready_at = CASE WHEN $1 IN ('ready', 'saved') THEN COALESCE(ready_at, $4)
@@ -120,23 +116,22 @@ impl Change {
              changed_at = $4
              WHERE id = $5 AND worker IS NOT DISTINCT FROM $6 AND state IN ($7, $1)";
         let values = vec![
-            to.as_str().into(),
-            reason.into(),
-            location.into(),
+            self.state.as_str().into(),
+            self.reason.clone().into(),
+            self.location.clone().into(),
             database.now().into(),
             job.into(),
             worker.into(),
             from.as_str().into(),
         ];
-        let change = JobChange { update: update.to_owned(), values };
-        let is_written = match self {
-            Self::Saved(picture, _) => {
+        let is_written = match &self.step {
+            Some(step) => {
                 let current = "j.id = $1 AND j.submission = s.id";
                 let submission = SubmissionRow::find_one(database, current, job)?;
                 let mut submission = submission.ok_or_else(lease_lost)?;
-                submission.advance_with(database, &picture.step(), change)?
+                submission.advance_with(database, step, (update.to_owned(), values))?
             }
-            _ => change.write(database)?,
+            None => database.execute(update, values)? > 0,
         };
         if !is_written {
             return Err(lease_lost());

@@ -4,71 +4,45 @@
 //! request. A failure therefore contains only the parts that are known to be harmless, and no
 //! source.
 
-use std::{error, io};
+use std::{error, io, iter};
 
 use object_store::Error as StoreError;
 
 use crate::{
     Error, ErrorKind,
-    output::{
-        SaveError,
-        target::{BucketUrl, Scheme},
-    },
+    output::target::{BucketUrl, Scheme},
 };
 
 /// The maximum length of an error code in a response.
 const LONGEST_CODE: usize = 60;
 
-/// A request to a bucket that failed.
-pub(super) struct BucketFailure {
-    error: Error,
-    /// Whether the object exists.
-    pub(super) exists: bool,
-    is_transient: bool,
+/// Returns the error for a request to a bucket that failed.
+pub(super) fn failed(what: &str, location: &str, scheme: Scheme, error: &StoreError) -> Error {
+    let text = error.to_string();
+    let status = status(&text);
+    let (cause, advice) = explained(error, status, &text);
+    let details = [
+        status.map(|status| format!("status code {status}")),
+        code(&text),
+        transport(error).map(str::to_owned),
+    ];
+    let details: Vec<String> = details.into_iter().flatten().collect();
+    let details =
+        if details.is_empty() { String::new() } else { format!(" ({})", details.join(", ")) };
+    let variables = variables(scheme);
+    let message = format!(
+        "could not {what} {location}: {cause}{details}; {advice}, and {variables} in the \
+         environment"
+    );
+    Error::new(ErrorKind::File, message)
 }
 
-impl BucketFailure {
-    pub(super) fn new(what: &str, location: &str, scheme: Scheme, error: &StoreError) -> Self {
-        let text = error.to_string();
-        let status = status(&text);
-        let (cause, advice) = explained(error, status, &text);
-        let details = [
-            status.map(|status| format!("status code {status}")),
-            code(&text),
-            transport(error).map(str::to_owned),
-        ];
-        let details: Vec<String> = details.into_iter().flatten().collect();
-        let details =
-            if details.is_empty() { String::new() } else { format!(" ({})", details.join(", ")) };
-        let variables = variables(scheme);
-        let message = format!(
-            "could not {what} {location}: {cause}{details}; {advice}, and {variables} in the \
-             environment"
-        );
-        let is_refused = status.is_some_and(|status| (300..500).contains(&status));
-        let exists = matches!(error, StoreError::AlreadyExists { .. });
-        Self {
-            error: Error::new(ErrorKind::File, message),
-            exists,
-            is_transient: exists || (matches!(error, StoreError::Generic { .. }) && !is_refused),
-        }
-    }
-
-    pub(super) fn into_error(self) -> Error {
-        self.error
-    }
-}
-
-/// For failures before a request is sent, such as an invalid key.
-impl From<Error> for BucketFailure {
-    fn from(error: Error) -> Self {
-        Self { error, exists: false, is_transient: false }
-    }
-}
-
-impl From<BucketFailure> for SaveError {
-    fn from(failure: BucketFailure) -> Self {
-        Self::Output { error: failure.error, is_transient: failure.is_transient }
+/// Whether another attempt to write may succeed.
+pub(super) fn is_transient(error: &StoreError) -> bool {
+    match error {
+        StoreError::AlreadyExists { .. } => true,
+        StoreError::Generic { .. } => !matches!(status(&error.to_string()), Some(300..500)),
+        _ => false,
     }
 }
 
@@ -132,17 +106,12 @@ fn code(text: &str) -> Option<String> {
 
 /// Returns why there was no response.
 fn transport(error: &StoreError) -> Option<&'static str> {
-    let mut source = error::Error::source(error);
-    while let Some(error) = source {
-        if let Some(error) = error.downcast_ref::<io::Error>() {
-            return Some(match error.kind() {
-                io::ErrorKind::ConnectionRefused => "connection refused",
-                io::ErrorKind::ConnectionReset => "connection reset",
-                io::ErrorKind::TimedOut => "timed out",
-                _ => "connection failed",
-            });
-        }
-        source = error.source();
-    }
-    None
+    let mut sources = iter::successors(error::Error::source(error), |error| error.source());
+    let failed = sources.find_map(|error| error.downcast_ref::<io::Error>())?;
+    Some(match failed.kind() {
+        io::ErrorKind::ConnectionRefused => "connection refused",
+        io::ErrorKind::ConnectionReset => "connection reset",
+        io::ErrorKind::TimedOut => "timed out",
+        _ => "connection failed",
+    })
 }

@@ -16,7 +16,6 @@ use object_store::{
     PutOptions, path::Path,
 };
 
-use self::failure::BucketFailure;
 use super::{SaveError, SavedPicture, target::BucketUrl};
 use crate::Error;
 
@@ -43,7 +42,7 @@ impl Bucket {
         });
         match first.await {
             Ok(Ok(_)) => Ok(()),
-            Ok(Err(error)) => Err(self.failed("list", "", &error).into_error()),
+            Ok(Err(error)) => Err(self.failed("list", "", &error)),
             Err(_) => Err(failure::invalid_settings(&self.url, "a setting is invalid")),
         }
     }
@@ -55,7 +54,7 @@ impl Bucket {
         let below = prefix.map(|prefix| format!("{prefix}/")).unwrap_or_default();
         let mut keys = Vec::new();
         while let Some(object) = poll_fn(|context| objects.as_mut().poll_next(context)).await {
-            let object = object.map_err(|error| self.failed("list", "", &error).into_error())?;
+            let object = object.map_err(|error| self.failed("list", "", &error))?;
             keys.extend(object.location.as_ref().strip_prefix(&below).map(str::to_owned));
         }
         Ok(keys)
@@ -65,37 +64,44 @@ impl Bucket {
         match self.store.head(&self.path(key)?).await {
             Ok(_) => Ok(false),
             Err(StoreError::NotFound { .. }) => Ok(true),
-            Err(error) => Err(self.failed("look for", key, &error).into_error()),
+            Err(error) => Err(self.failed("look for", key, &error)),
         }
     }
 
     pub(super) async fn save(&self, key: &str, bytes: &Bytes) -> Result<SavedPicture, SaveError> {
-        let media_type = FileKind::of(bytes).map(FileKind::media_type);
-        match self.put(key, bytes, media_type, PutMode::Create).await {
+        let (path, media_type) = (self.path(key)?, FileKind::of(bytes).map(FileKind::media_type));
+        let failed = |what: &str, error: &StoreError| SaveError::Output {
+            error: self.failed(what, key, error),
+            is_transient: failure::is_transient(error),
+        };
+        match self.put(&path, bytes, media_type, PutMode::Create).await {
             Ok(()) => {}
             // An earlier attempt of this upload may have succeeded although its response was lost.
-            Err(failure) if failure.exists => match self.bytes(key).await {
+            Err(error @ StoreError::AlreadyExists { .. }) => match self.bytes(&path).await {
                 Ok(Some(existing)) if existing == *bytes => {}
                 Ok(Some(_)) => return Err(SaveError::Exists),
                 // Somebody deleted the object in between, or a concurrent request failed.
-                Ok(None) => return Err(failure.into()),
-                Err(failure) => return Err(failure.into()),
+                Ok(None) => return Err(failed("write", &error)),
+                Err(error) => return Err(failed("read", &error)),
             },
-            Err(failure) => return Err(failure.into()),
+            Err(error) => return Err(failed("write", &error)),
         }
         tracing::info!(key, bytes = bytes.len(), "picture saved");
         Ok(SavedPicture::new(bytes, self.location(key)))
     }
 
     pub(super) async fn read(&self, key: &str) -> Result<Option<Vec<u8>>, Error> {
-        let bytes = self.bytes(key).await.map_err(BucketFailure::into_error)?;
-        Ok(bytes.map(|bytes| bytes.to_vec()))
+        match self.bytes(&self.path(key)?).await {
+            Ok(bytes) => Ok(bytes.map(|bytes| bytes.to_vec())),
+            Err(error) => Err(self.failed("read", key, &error)),
+        }
     }
 
     pub(super) async fn write(&self, key: &str, json: &[u8]) -> Result<(), Error> {
         let json = Bytes::copy_from_slice(json);
-        let written = self.put(key, &json, Some("application/json"), PutMode::Overwrite).await;
-        written.map_err(BucketFailure::into_error)
+        let media_type = Some("application/json");
+        let written = self.put(&self.path(key)?, &json, media_type, PutMode::Overwrite).await;
+        written.map_err(|error| self.failed("write", key, &error))
     }
 
     pub(super) async fn remove(&self, key: &str) {
@@ -107,28 +113,22 @@ impl Bucket {
 
     async fn put(
         &self,
-        key: &str,
+        path: &Path,
         content: &Bytes,
         media_type: Option<&'static str>,
         mode: PutMode,
-    ) -> Result<(), BucketFailure> {
-        let path = self.path(key)?;
+    ) -> Result<(), StoreError> {
         let attributes = media_type.map(|value| (Attribute::ContentType, value));
         let attributes = Attributes::from_iter(attributes);
         let options = PutOptions { mode, attributes, ..PutOptions::default() };
-        match self.store.put_opts(&path, content.clone().into(), options).await {
-            Ok(_) => Ok(()),
-            Err(error) => Err(self.failed("write", key, &error)),
-        }
+        self.store.put_opts(path, content.clone().into(), options).await.map(drop)
     }
 
-    async fn bytes(&self, key: &str) -> Result<Option<Bytes>, BucketFailure> {
-        let path = self.path(key)?;
-        let read = async { self.store.get(&path).await?.bytes().await };
+    async fn bytes(&self, path: &Path) -> Result<Option<Bytes>, StoreError> {
+        let read = async { self.store.get(path).await?.bytes().await };
         match read.await {
-            Ok(bytes) => Ok(Some(bytes)),
             Err(StoreError::NotFound { .. }) => Ok(None),
-            Err(error) => Err(self.failed("read", key, &error)),
+            read => read.map(Some),
         }
     }
 
@@ -144,8 +144,8 @@ impl Bucket {
         Path::parse(path).map_err(|_| failure::invalid_key(&self.location(key)))
     }
 
-    fn failed(&self, what: &str, key: &str, error: &StoreError) -> BucketFailure {
-        BucketFailure::new(what, &self.location(key), self.url.scheme, error)
+    fn failed(&self, what: &str, key: &str, error: &StoreError) -> Error {
+        failure::failed(what, &self.location(key), self.url.scheme, error)
     }
 }
 

@@ -1,15 +1,15 @@
 //! How the outcomes of submissions begin, prolong and end outages.
 
-use std::{
-    collections::HashSet,
-    sync::{MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{collections::HashSet, time::Duration};
 
 use imagekiln::{Billing, ErrorKind as Kind, Outcomes, journal::Intent};
 
 use super::{LONGEST_PAUSE, LOST, Stored};
-use crate::{Error, Ledger, ledger::database::clocks::milliseconds};
+use crate::{
+    Error, Ledger,
+    ledger::database::clocks::{milliseconds, of_time},
+    lock,
+};
 
 /// If responses are lost again within this time after an outage, in milliseconds, the pauses do not
 /// start small again but continue to grow.
@@ -27,7 +27,7 @@ pub(in crate::ledger) struct Known {
 impl Ledger {
     /// Notes that the submission is a probe: it tests whether an outage has ended.
     pub(in crate::ledger) fn probes(&self, intent: &Intent) {
-        self.known_outcomes().probes.insert(intent.id().to_owned());
+        lock(&self.0.outages).probes.insert(intent.id().to_owned());
     }
 
     /// Notes how a submission ended, which may begin, prolong or end an outage.
@@ -42,7 +42,7 @@ impl Ledger {
             Some(error) => matches!(error.billing(), Billing::Accepted(_)),
         };
         let (is_probe, is_outage) = {
-            let mut known = self.known_outcomes();
+            let mut known = lock(&self.0.outages);
             let is_probe = known.probes.remove(intent.id());
             let counts = !is_probe && (is_lost || is_accepted);
             (is_probe, counts && known.outcomes.add(is_lost))
@@ -80,7 +80,7 @@ impl Ledger {
                 let now = database.now();
                 let known = Stored::read(database, "operation = $1", [(&operation).into()]);
                 let known = known?.pop();
-                let open = known.as_ref().filter(|known| known.until.is_some());
+                let open = known.as_ref().filter(|known| known.is_open);
                 if open.is_some_and(|open| open.probe.as_ref() != Some(&intent)) {
                     // The submission was in flight when the outage began, so its failure is nothing
                     // new.
@@ -88,9 +88,9 @@ impl Ledger {
                 }
                 let relapse = known.as_ref().filter(|known| {
                     let has_relapsed = known.ended_at.is_some_and(|at| now < at + RELAPSE);
-                    has_relapsed && kind == LOST && known.kind == LOST.as_str()
+                    has_relapsed && kind == LOST && known.outage.kind == LOST.as_str()
                 });
-                let before = open.or(relapse).map_or(0, |known| known.pauses);
+                let before = open.or(relapse).map_or(0, |known| known.outage.pauses.cast_signed());
                 let pause = pause_after(before).max(asked).min(LONGEST_PAUSE);
                 let write = "INSERT INTO outages (operation, since, until, pauses, kind, reason)
                      VALUES ($1, $2, $3, $4, $5, $6)
@@ -99,7 +99,7 @@ impl Ledger {
                         probe = NULL, kind = excluded.kind, reason = excluded.reason";
                 let values = [
                     (&operation).into(),
-                    open.map_or(now, |open| open.since).into(),
+                    open.map_or(now, |open| of_time(open.outage.since)).into(),
                     (now + pause).into(),
                     (before + 1).into(),
                     kind.as_str().into(),
@@ -134,10 +134,6 @@ impl Ledger {
             self.announce();
         }
         Ok(())
-    }
-
-    fn known_outcomes(&self) -> MutexGuard<'_, Known> {
-        self.0.outages.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -23,7 +23,7 @@ use crate::{
     ledger::{
         Ledger, LimitReached,
         database::{
-            Database, FromRow, Row, Value,
+            Database, Value,
             clocks::{milliseconds, time_of},
         },
     },
@@ -77,32 +77,15 @@ impl fmt::Display for Outage {
     }
 }
 
-/// A row of the table.
+/// An outage, with what only the ledger needs.
 struct Stored {
-    /// The empty name stands for all operations.
-    operation: String,
-    since: i64,
-    until: Option<i64>,
+    outage: Outage,
+    /// How long no submission may start, in milliseconds: 0 if it is time for the probe.
+    wait: i64,
+    /// Whether it holds back submissions.
+    is_open: bool,
     ended_at: Option<i64>,
-    pauses: i64,
     probe: Option<String>,
-    kind: String,
-    reason: String,
-}
-
-impl FromRow for Stored {
-    fn from_row(row: &Row<'_>) -> Result<Self, Error> {
-        Ok(Self {
-            operation: row.named("operation")?,
-            since: row.named("since")?,
-            until: row.named("until")?,
-            ended_at: row.named("ended_at")?,
-            pauses: row.named("pauses")?,
-            probe: row.named("probe")?,
-            kind: row.named("kind")?,
-            reason: row.named("reason")?,
-        })
-    }
 }
 
 impl Stored {
@@ -111,43 +94,44 @@ impl Stored {
         condition: &str,
         values: impl IntoIterator<Item = Value>,
     ) -> Result<Vec<Self>, Error> {
-        database.rows(&format!("SELECT * FROM outages WHERE {condition}"), values)
-    }
-
-    /// Returns how long no submission may start, in milliseconds: 0 if it is time for the probe.
-    fn wait(&self, now: i64) -> i64 {
-        let wait = self.until.unwrap_or(now).saturating_sub(now);
-        if wait > LONGEST_PAUSE { 0 } else { wait.max(0) }
-    }
-
-    fn scope(&self) -> Scope {
-        if self.operation.is_empty() {
-            return Scope::Ledger;
-        }
-        Scope::Operation(self.operation.clone())
-    }
-
-    fn outage(self, now: i64) -> Outage {
-        let duration =
-            |milliseconds: i64| Duration::from_millis(milliseconds.max(0).unsigned_abs());
-        Outage {
-            scope: self.scope(),
-            since: time_of(self.since),
-            lasted: duration(now.saturating_sub(self.since)),
-            wait: duration(if self.probe.is_some() { 0 } else { self.wait(now) }),
-            pauses: self.pauses.unsigned_abs(),
-            kind: self.kind,
-            reason: self.reason,
-        }
+        type Columns = (String, i64, Option<i64>, Option<i64>, i64, Option<String>, String, String);
+        let find = format!(
+            "SELECT operation, since, until, ended_at, pauses, probe, kind, reason
+             FROM outages WHERE {condition}"
+        );
+        let now = database.now();
+        let rows = database.rows::<Columns>(&find, values)?.into_iter();
+        let stored =
+            rows.map(|(operation, since, until, ended_at, pauses, probe, kind, reason)| {
+                let wait = until.unwrap_or(now).saturating_sub(now);
+                let wait = if wait > LONGEST_PAUSE { 0 } else { wait.max(0) };
+                let duration =
+                    |milliseconds: i64| Duration::from_millis(milliseconds.max(0).unsigned_abs());
+                let outage = Outage {
+                    // The empty name stands for all operations.
+                    scope: if operation.is_empty() {
+                        Scope::Ledger
+                    } else {
+                        Scope::Operation(operation)
+                    },
+                    since: time_of(since),
+                    lasted: duration(now.saturating_sub(since)),
+                    wait: duration(if probe.is_some() { 0 } else { wait }),
+                    pauses: pauses.unsigned_abs(),
+                    kind,
+                    reason,
+                };
+                Self { outage, wait, is_open: until.is_some(), ended_at, probe }
+            });
+        Ok(stored.collect())
     }
 }
 
 /// Returns the scopes that an outage holds back. The value is `true` if the pause is over and one
 /// job may be submitted as a probe, and `false` if no job may be submitted.
 pub(super) fn held_scopes(database: &mut Database) -> Result<Vec<(Scope, bool)>, Error> {
-    let now = database.now();
-    let open = Stored::read(database, "until IS NOT NULL", [])?;
-    Ok(open.iter().map(|stored| (stored.scope(), stored.wait(now) == 0)).collect())
+    let open = Stored::read(database, "until IS NOT NULL", [])?.into_iter();
+    Ok(open.map(|stored| (stored.outage.scope, stored.wait == 0)).collect())
 }
 
 /// Returns the outages that meet a condition.
@@ -156,9 +140,8 @@ pub(super) fn find(
     condition: &str,
     values: impl IntoIterator<Item = Value>,
 ) -> Result<Vec<Outage>, Error> {
-    let now = database.now();
     let found = Stored::read(database, condition, values)?;
-    Ok(found.into_iter().map(|stored| stored.outage(now)).collect())
+    Ok(found.into_iter().map(|stored| stored.outage).collect())
 }
 
 /// The condition for the outages that hold back the operation in `$1`.
@@ -175,10 +158,9 @@ pub(in crate::ledger) fn enter(
     if open.is_empty() {
         return Ok(Ok(false));
     }
-    let holds =
-        |stored: &Stored| stored.wait(now) > 0 && stored.probe.as_deref() != Some(intent.id());
+    let holds = |stored: &Stored| stored.wait > 0 && stored.probe.as_deref() != Some(intent.id());
     if let Some(stored) = open.into_iter().find(holds) {
-        return Ok(Err(Box::new(stored.outage(now)).into()));
+        return Ok(Err(Box::new(stored.outage).into()));
     }
     let probe = "UPDATE outages SET probe = $1, until = $2
         WHERE until IS NOT NULL AND operation IN ('', $3)";
@@ -215,35 +197,25 @@ impl Ledger {
     /// pause is over are left out: the worker can send the probe, unless a limit forbids it.
     pub(crate) async fn outages_of_jobs(&self, worker: i64) -> Result<Vec<Outage>, Error> {
         self.transaction(move |database| {
-            let now = database.now();
             let holds_jobs = "until IS NOT NULL AND EXISTS (SELECT 1 FROM jobs
                 WHERE state = 'queued' AND worker IS NULL
                     AND (left_after IS NULL OR left_after < $1)
                     AND outages.operation IN ('', jobs.operation))";
             let found = Stored::read(database, holds_jobs, [worker.into()])?;
-            let holding = found.into_iter().filter(|stored| stored.wait(now) > 0);
-            Ok(holding.map(|stored| stored.outage(now)).collect())
+            let holding = found.into_iter().filter(|stored| stored.wait > 0);
+            Ok(holding.map(|stored| stored.outage).collect())
         })
         .await
     }
 
-    /// Ends the pause of an outage: the next submission tests whether the outage has ended. If it
-    /// has not, the pauses start short again.
-    pub(super) async fn end_pause(&self, scope: &Scope) -> Result<(), Error> {
-        match scope {
-            Scope::Ledger | Scope::Operation(_) => {
-                self.end_pause_if("$2 IN ('', operation)", scope.columns().1).await
-            }
-            _ => Ok(()),
-        }
-    }
-
     /// Ends the pauses after refusals, because a new run may have another key.
     pub(crate) async fn end_pause_of_refusals(&self) -> Result<(), Error> {
-        self.end_pause_if("kind <> $2", LOST.as_str()).await
+        self.end_pause("kind <> $2", LOST.as_str()).await
     }
 
-    async fn end_pause_if(&self, condition: &str, value: &str) -> Result<(), Error> {
+    /// Ends the pauses of the outages that meet a condition with the value `$2`: the next
+    /// submission tests whether they have ended. If they have not, the pauses start short again.
+    pub(super) async fn end_pause(&self, condition: &str, value: &str) -> Result<(), Error> {
         let value = Value::from(value);
         let end = format!(
             "UPDATE outages SET until = $1, pauses = 0, probe = NULL
