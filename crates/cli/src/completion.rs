@@ -13,10 +13,10 @@ use clap_complete::{Shell, engine};
 use crate::{
     args::completers,
     commands::{again, batch},
-    failure::exit::Exit,
+    failure::Exit,
     process::Process,
     settings::Settings,
-    text::sanitize::printable,
+    text::printable,
     usage,
 };
 
@@ -56,8 +56,9 @@ struct Candidate {
 fn candidates(before: Vec<String>, current: &str) -> Vec<Candidate> {
     let mut words = usage::rewrite(before.into_iter().map(OsString::from).collect());
     let process = Arc::new(Process::current());
-    let settings = Settings::load(&process, usage::profile(&words)).ok();
-    let configured = settings.as_ref().and_then(|it| it.model_with(usage::preset(&words)));
+    let settings = Settings::load(&process, usage::named(&words, "--profile")).ok();
+    let configured =
+        settings.as_ref().and_then(|it| it.model_with(usage::named(&words, "--preset")));
     let model = usage::model(&words, configured);
     let at = words.len();
     words.push(current.into());
@@ -203,19 +204,17 @@ fn lines(candidates: Vec<Candidate>, line: impl Fn(&Candidate) -> String) -> Str
 }
 
 fn with_help(candidate: &Candidate) -> String {
-    match candidate.help.as_str() {
-        "" => candidate.value.clone(),
-        help => format!("{}\t{help}", candidate.value),
-    }
+    joined(candidate.value.clone(), '\t', &candidate.help)
 }
 
 /// zsh separates the help with a colon.
 fn for_zsh(candidate: &Candidate) -> String {
     let value = candidate.value.replace('\\', "\\\\").replace(':', "\\:");
-    match candidate.help.as_str() {
-        "" => value,
-        help => format!("{value}:{}", help.replace('\\', "\\\\")),
-    }
+    joined(value, ':', &candidate.help.replace('\\', "\\\\"))
+}
+
+fn joined(value: String, separator: char, help: &str) -> String {
+    if help.is_empty() { value } else { format!("{value}{separator}{help}") }
 }
 
 #[cfg(test)]

@@ -6,13 +6,13 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::{
     args::options::{Globals, Shared},
-    failure::{Failure, Remedy, exit::Exit},
+    failure::{Exit, Failure, Remedy},
     files::{directory, target::Target},
     history::{Entry, History, Kept},
     output::{Output, reference_json},
     process::Process,
     settings::{Settings, flag, names::Name},
-    text::sanitize::{one_line, quoted},
+    text::{one_line, quoted},
 };
 use imagekiln::{Error, ErrorKind, TaskRef, WaitOptions};
 
@@ -135,7 +135,7 @@ impl Context {
         entry: Option<&Entry>,
     ) -> Failure {
         let entry = entry.filter(|entry| entry.record.task().is_some());
-        let is_not_found = failure.kind == ErrorKind::TaskNotFound;
+        let is_not_found = failure.is(ErrorKind::TaskNotFound);
         // If the service does not find an id that is not in the history either, the user may have
         // misspelled it, so there is nothing to resume.
         if !failure.leaves_a_picture_to_fetch() || is_not_found && entry.is_none() {
@@ -148,7 +148,7 @@ impl Context {
         failure.resume_command = Some(self.resume_command(&failure, task, target, entry));
         // The picture is paid for, and running the same command again would pay for another one.
         // The exit code therefore says to continue, unless it is more specific.
-        let keeps_its_code = is_not_found || failure.kind == ErrorKind::Usage;
+        let keeps_its_code = is_not_found || failure.is(ErrorKind::Usage);
         if failure.exit != Exit::Interrupted && !keeps_its_code {
             failure.exit = Exit::Continues;
         }
@@ -168,10 +168,7 @@ impl Context {
                 None => kept,
             });
         }
-        match failure.remedy.and_then(Remedy::advice) {
-            Some(advice) => failure.advise(advice),
-            None => failure,
-        }
+        failure.remedy.and_then(Remedy::advice).into_iter().fold(failure, Failure::advise)
     }
 
     fn resume_command(
@@ -183,10 +180,7 @@ impl Context {
     ) -> String {
         let reference = match entry {
             Some(entry) => format!("@{}", entry.number),
-            None => match task.submission() {
-                Some(submission) => json_of(short_reference(task).of_submission(submission)),
-                None => json_of(short_reference(task)),
-            },
+            None => short_reference(task, task.submission()),
         };
         let directory = &self.process().directory;
         let is_known = |target: &&Target| {
@@ -204,7 +198,7 @@ impl Context {
 
     /// Returns the command that waits for a task that is not in the history, and saves its picture.
     pub fn save_command(&self, task: &TaskRef) -> String {
-        self.command_line(vec!["task", "save", &json_of(short_reference(task))])
+        self.command_line(vec!["task", "save", &short_reference(task, None)])
     }
 
     /// Returns a command line for a message: the program, the words, and the global options that
@@ -245,10 +239,8 @@ fn remedied(remedy: Remedy, target: Vec<String>, process: &Process) -> Vec<Strin
 
 /// Returns the parts of a reference that are enough to resume the task, and short enough for a
 /// command line.
-fn short_reference(task: &TaskRef) -> TaskRef {
-    TaskRef::new(task.id(), task.polling_url().clone(), task.operation().map(str::to_owned))
-}
-
-fn json_of(task: TaskRef) -> String {
-    reference_json(&task).to_string()
+fn short_reference(task: &TaskRef, submission: Option<&str>) -> String {
+    let operation = task.operation().map(str::to_owned);
+    let short = TaskRef::new(task.id(), task.polling_url().clone(), operation);
+    reference_json(&submission.into_iter().fold(short, TaskRef::of_submission)).to_string()
 }

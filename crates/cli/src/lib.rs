@@ -45,11 +45,11 @@ use tokio::runtime::Runtime;
 use crate::{
     args::options::{Globals, Shared},
     context::Context,
-    failure::{Failure, exit::Exit},
+    failure::{Exit, Failure},
     output::{report, report_json},
     process::Process,
     settings::Settings,
-    text::{fit, json},
+    text::{coloured, json},
 };
 
 /// How long to wait at exit for work in progress, such as a file read or a simulator.
@@ -65,7 +65,7 @@ const MAX_WIDTH: usize = 120;
 pub fn run() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().collect();
     if let Some(exit) = completion::run(&arguments) {
-        return exit.code().into();
+        return u8::from(exit).into();
     }
     let process = Arc::new(Process::current());
     match Runtime::new() {
@@ -85,8 +85,9 @@ pub fn run() -> ExitCode {
 pub async fn execute(arguments: Vec<OsString>, process: Arc<Process>) -> u8 {
     let arguments = usage::rewrite(arguments);
     let json = usage::json(&arguments);
-    let settings = Settings::load(&process, usage::profile(&arguments));
-    let model = settings.as_ref().ok().and_then(|it| it.model_with(usage::preset(&arguments)));
+    let settings = Settings::load(&process, usage::named(&arguments, "--profile"));
+    let model =
+        settings.as_ref().ok().and_then(|it| it.model_with(usage::named(&arguments, "--preset")));
     let made_with = |picture: &str| commands::again::made_with(&process, picture);
     let outcome = match usage::parse(&arguments, model, made_with) {
         Ok(matches) => command(&process, &matches, settings, arguments.first()).await,
@@ -94,14 +95,14 @@ pub async fn execute(arguments: Vec<OsString>, process: Arc<Process>) -> u8 {
             // Writing fails if the program that reads standard output has closed it, as `head`
             // does, and then needs no more of the text.
             let text = process.stdout.paint().styled(&text);
-            let text = fit::coloured(&text, help_width(&process));
+            let text = coloured(&text, help_width(&process));
             let _ = process.line_on_stdout(text.trim_end());
-            return Exit::Success.code();
+            return Exit::Success.into();
         }
         Err(usage::Stop::Wrong(text)) if !json => {
             let text = on_stderr(process.stderr.paint().styled(&text), &process);
             process.line_on_stderr(text.trim_end());
-            return Exit::Usage.code();
+            return Exit::Usage.into();
         }
         Err(usage::Stop::Wrong(text)) => Err(usage::failure(&text.to_string())),
     };
@@ -111,7 +112,7 @@ pub async fn execute(arguments: Vec<OsString>, process: Arc<Process>) -> u8 {
 /// Wraps a message to the width of the terminal, if standard error is one.
 fn on_stderr(text: String, process: &Process) -> String {
     match (process.stderr.columns)() {
-        Some(width) => fit::coloured(&text, width),
+        Some(width) => coloured(&text, width),
         None => text,
     }
 }
@@ -155,7 +156,7 @@ fn end(process: &Process, outcome: Result<u8, Failure>, json: bool) -> u8 {
         on_stderr(report(&failure, process.stderr.paint()), process)
     };
     process.line_on_stderr(&text);
-    failure.exit.code()
+    failure.exit.into()
 }
 
 /// Entry points for the fuzz targets and the tests in a browser: parsers of files, text that is
@@ -178,7 +179,7 @@ pub mod fuzzing {
     pub use crate::{
         jobfile::FileJob,
         pages::{Item, Kind, Page, Preview, relative_url, sheet::embed},
-        text::{json::json_line, sanitize::one_line},
+        text::{json::json_line, one_line},
     };
 
     /// Returns an error as `kiln` prints it.
@@ -190,7 +191,7 @@ pub mod fuzzing {
     pub fn job_file(format: &str, file: &[u8]) -> Option<Result<Vec<FileJob>, String>> {
         let format = Format::from_str(format, false).ok()?;
         let defaults = Defaults::new(crate::models::default());
-        let read = read_from(file, "stdin", format, &defaults);
+        let read = read_from(file, ("stdin", Path::new("")), format, &defaults);
         Some(read.map(|list| list.jobs).map_err(printed))
     }
 

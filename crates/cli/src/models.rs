@@ -24,7 +24,7 @@ pub fn example_name(model: &Operation) -> Option<String> {
 }
 
 /// Returns the image fields of a model in the order of the contract, without its masks.
-pub fn image_fields(model: &'static Operation) -> Vec<&'static str> {
+pub fn image_fields(model: &Operation) -> Vec<&'static str> {
     let is_image = |kind: &FieldKind| matches!(kind, FieldKind::Image { mask_of: None, .. });
     let fields = model.fields.iter().filter(|field| is_image(&field.kind));
     fields.map(|field| field.name).collect()

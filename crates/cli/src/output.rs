@@ -13,7 +13,7 @@ use crate::{
     terminal::{ADVICE, ERROR, PATH, Paint, Spinner, WARNING},
     text::{
         json::{self, json_line},
-        sanitize::{one_line, printable, printable_lines},
+        one_line, printable, printable_lines,
     },
 };
 use imagekiln::{
@@ -42,11 +42,8 @@ impl Output {
     /// Reports a problem that does not stop the command.
     pub fn warning(&self, text: &str) {
         if !self.quiet {
-            let people = || {
-                let label = self.process.stderr.paint().text(WARNING, "warning:");
-                format!("{label} {text}")
-            };
-            self.event("warning", people, || json!({ "message": text }));
+            let label = self.process.stderr.paint().text(WARNING, "warning:");
+            self.event("warning", || format!("{label} {text}"), || json!({ "message": text }));
         }
     }
 
@@ -57,23 +54,11 @@ impl Output {
         }
     }
 
-    /// Reports, even with `--quiet`, that `kiln resume` continues without the picture of this
-    /// submission.
-    pub fn not_saved(&self, number: u64, failure: &Failure) {
-        self.without_picture(&format!("@{number}"), ("number", number), failure);
-    }
-
-    /// Reports, even with `--quiet`, that a command continues without one of its pictures.
-    pub fn not_made(&self, index: usize, failure: &Failure) {
-        self.without_picture(&format!("picture {index}"), ("index", index as u64), failure);
-    }
-
-    fn without_picture(&self, name: &str, (member, number): (&str, u64), failure: &Failure) {
+    /// Reports, even with `--quiet`, that a command continues without one of its pictures: the one
+    /// with this `name`, whose `number` programs find in a member.
+    pub fn not_saved(&self, name: &str, (member, number): (&str, u64), failure: &Failure) {
         let programs = || json::with(report_json(failure), [(member, number.into())]);
-        let people = || {
-            let text = report(failure, self.process.stderr.paint());
-            format!("{name}: {text}")
-        };
+        let people = || format!("{name}: {}", report(failure, self.process.stderr.paint()));
         self.event("not_saved", people, programs);
     }
 
@@ -126,27 +111,6 @@ impl Output {
         self.event("totals", people, programs);
     }
 
-    /// Reports, even with `--quiet`, that Ctrl-C waits for the submission in progress.
-    pub fn finishing(&self) {
-        let text = "finishing the submission so that no paid task is lost; press Ctrl-C again to \
-                    abandon it";
-        self.message("finishing", text);
-    }
-
-    /// Reports, even with `--quiet`, that Ctrl-C waits for the active jobs of a batch.
-    pub fn stopping(&self) {
-        let text = "stopping: no more jobs are submitted, and the active ones continue to their \
-                    end; press Ctrl-C again to stop at once";
-        self.message("stopping", text);
-    }
-
-    /// Reports, even with `--quiet`, that Ctrl-C waits for the step of a job that is in flight.
-    pub fn giving_back(&self) {
-        let text = "stopping: the job is given back when the step in flight is done; press Ctrl-C \
-                    again to stop at once";
-        self.message("stopping", text);
-    }
-
     /// Reports, even with `--quiet`, that a stopped batch waits for its last responses.
     pub fn last_responses(&self, limit: Duration) {
         let text = format!(
@@ -166,7 +130,8 @@ impl Output {
         self.event("not_recorded", people, programs);
     }
 
-    fn message(&self, event: &str, text: &str) {
+    /// Reports an event, even with `--quiet`.
+    pub fn message(&self, event: &str, text: &str) {
         self.event(event, || text.to_owned(), || json!({ "message": text }));
     }
 
@@ -237,30 +202,10 @@ pub fn report(failure: &Failure, paint: Paint) -> String {
 
 /// Returns the report of a failure for programs.
 pub fn report_json(failure: &Failure) -> Value {
-    let report = json!({
-        "event": "error",
-        "kind": failure.kind.0,
-        "reason": failure.reason,
-        "message": failure.message,
-        "causes": failure.causes,
-        "advice": failure.advice,
-        "violations": failure.violations,
-        "problems": failure.problems,
-        "more_problems": failure.more_problems,
-        "status": failure.status,
-        "request_id": failure.request_id,
-        "task": failure.task,
-        "resume": failure.resume_command,
-        "may_have_been_billed": failure.billing_unknown,
-        "exit_code": failure.exit.code(),
-    });
-    let report = match &failure.kept {
+    let report = json!(**failure);
+    match &failure.kept {
         Some(path) => json::with(report, [("kept", path.to_string_lossy().into())]),
         None => report,
-    };
-    match &failure.unrecorded[..] {
-        [] => report,
-        tasks => json::with(report, [("tasks", json!(tasks))]),
     }
 }
 

@@ -34,7 +34,7 @@ use crate::{
     process::{Stream, lock},
     settings::names::{DELIVERY_HOSTS, POLLING_HOSTS},
     terminal::{self, counted_down},
-    text::times::rfc3339,
+    text::rfc3339,
 };
 use imagekiln::{
     Client, ClientBuilder, Error, ErrorKind, Once, Request, Slot, SubmitOptions,
@@ -60,19 +60,10 @@ pub struct Session {
 }
 
 impl Session {
-    /// Creates a client without a journal. Sends nothing.
-    pub async fn open(context: &Context) -> Result<Self, Failure> {
-        Self::recorded(context, None).await
-    }
-
     /// Creates a client whose journal is the history, if there is one. Sends nothing.
     pub async fn recorded(context: &Context, history: Option<History>) -> Result<Self, Failure> {
         let (builder, simulator) = client(context).await?;
-        let builder = match &history {
-            Some(history) => builder.journal(history.clone()),
-            None => builder,
-        };
-        let client = builder.build()?;
+        let client = history.iter().cloned().fold(builder, ClientBuilder::journal).build()?;
         let durations =
             history.as_ref().and_then(|_| KeptDurations::of(context.process(), &client));
         let has_warned = AtomicBool::new(false);
@@ -123,11 +114,9 @@ impl Session {
         // Dropping the turn lets the next picture be recorded, even if this one never is, because
         // its submission fails first or its key is known.
         let _turn = self.history.as_ref().map(|history| history.turn(index));
+        let origin = self.history.as_ref().map(|history| history.origin(index));
         let options = SubmitOptions::default().deadline(deadline);
-        let options = match &self.history {
-            Some(history) => options.origin(history.origin(index)),
-            None => options,
-        };
+        let options = origin.into_iter().fold(options, SubmitOptions::origin);
         match key.filter(|_| self.history.is_some()) {
             Some(key) => {
                 // If `submit_once_with` has to send the request, it waits for a slot of its own.

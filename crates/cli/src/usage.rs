@@ -20,7 +20,7 @@ use crate::{
     failure::Failure,
     models,
     terminal::ERROR,
-    text::{fit::fitting, sanitize::one_line},
+    text::{fitting, one_line},
     words,
 };
 use imagekiln::{CompleteModel, FieldKind, Operation, complete_model};
@@ -225,15 +225,10 @@ pub fn failure(text: &str) -> Failure {
 /// The two spellings of `--model`, whose value decides which other flags there are.
 const MODEL_FLAGS: [&str; 2] = ["--model", "-m"];
 
-/// Returns the value of `--profile`. It is read before parsing, because a profile can set the
-/// model.
-pub fn profile(arguments: &[OsString]) -> Option<&str> {
-    value(arguments, &["--profile"]).map(|(_, name)| name)
-}
-
-/// Returns the value of `--preset`, whose model precedes that of the settings.
-pub fn preset(arguments: &[OsString]) -> Option<&str> {
-    value(arguments, &["--preset"]).map(|(_, name)| name)
+/// Returns the value of `--profile` or `--preset`. These are read before parsing, because a profile
+/// and a preset can set the model.
+pub fn named<'a>(arguments: &'a [OsString], flag: &str) -> Option<&'a str> {
+    value(arguments, &[flag]).map(|(_, name)| name)
 }
 
 /// Whether `--json` is set. It is read before parsing, so that errors of the parser are JSON, too.

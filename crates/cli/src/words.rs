@@ -3,135 +3,108 @@
 
 use clap::Command;
 
-/// The command after which the words are tried, which is empty for the program itself; the words;
-/// and the tip about them.
-const MEANT: [(&str, &[&str], &str); 38] = [
+/// Words that are tried as commands of the program, and the tip about them.
+const OF_PROGRAM: [(&str, &str); 23] = [
     (
-        "",
-        &["init", "configure", "auth", "signin", "sign-in", "start", "key", "apikey", "api-key"],
+        "init configure auth signin sign-in start key apikey api-key token register signup",
         "'kiln setup' stores the base URL and the key",
     ),
-    ("", &["token", "register", "signup"], "'kiln setup' stores the base URL and the key"),
-    ("", &["signout", "sign-out"], "'kiln config logout' deletes the stored key"),
-    ("", &["image", "images", "imagine", "create", "make", "new", "draw", "paint"], PROMPT),
-    ("", &["picture", "pic", "photo", "prompt", "gen", "txt2img", "text2img"], PROMPT),
-    ("", &["text-to-image", "t2i", "render", "produce"], PROMPT),
-    ("", &["img2img", "image-to-image", "i2i", "modify", "change", "transform"], EDIT),
-    ("", &["remix", "inpainting"], EDIT),
-    ("", &["list", "ls", "log", "logs", "status", "tasks", "find", "search", "recent"], HISTORY),
-    ("", &["ps", "top", "pending"], HISTORY),
+    ("signout sign-out", "'kiln config logout' deletes the stored key"),
     (
-        "",
-        &["vary", "variation", "variations", "grid"],
+        "image images imagine create make new draw paint picture pic photo prompt gen txt2img \
+         text2img text-to-image t2i render produce",
+        PROMPT,
+    ),
+    ("img2img image-to-image i2i modify change transform remix inpainting", EDIT),
+    ("list ls log logs status tasks find search recent ps top pending", HISTORY),
+    (
+        "vary variation variations grid",
         "'kiln again @3 --vary guidance=3,5,7' makes a picture again with other values",
     ),
     (
-        "batch",
-        &["spending", "cost", "costs", "credits"],
-        "'kiln spending --ledger PLACE' shows what the submissions of a ledger have cost",
-    ),
-    (
-        "",
-        &["view", "info", "inspect", "cat", "display", "details", "describe", "preview"],
+        "view info inspect cat display details describe preview",
         "'kiln show @3' shows a picture of 'kiln history'",
     ),
-    ("", &["open", "browse", "xdg-open"], "'kiln show @3 --open' opens a picture"),
+    ("open browse xdg-open", "'kiln show @3 --open' opens a picture"),
     (
-        "",
-        &["album", "pictures", "photos", "compare", "favourites", "favorites"],
+        "album pictures photos compare favourites favorites",
         "'kiln gallery' writes a page with all your pictures, to search and compare them",
     ),
     (
-        "",
-        &["retry", "repeat", "redo", "rerun", "regenerate", "reroll"],
+        "retry repeat redo rerun regenerate reroll",
         "'kiln again @3' makes a picture again, and pays for it again; 'kiln resume' continues \
          what is paid",
     ),
-    ("", &["continue", "recover", "sync", "download", "fetch", "get", "poll", "pull"], RESUME),
+    ("continue recover sync download fetch get poll pull", RESUME),
     (
-        "",
-        &["cancel", "stop", "abort", "kill", "undo", "refund"],
+        "cancel stop abort kill undo refund",
         "the service cancels no task: it is paid when it is submitted; 'kiln batch jobs cancel' \
          cancels jobs that are not",
     ),
     (
-        "",
-        &["delete", "remove", "rm", "del", "clean", "clear", "prune"],
+        "delete remove rm del clean clear prune",
         "pictures are files: delete them, or use 'kiln gallery --serve'; 'kiln task dismiss @3' \
          gives up an unfinished task",
     ),
     (
-        "",
-        &["price", "prices", "pricing", "cost", "costs", "estimate"],
+        "price prices pricing cost costs estimate",
         "'--dry-run' shows the price of a request, if it is known, and sends nothing",
     ),
     (
-        "",
-        &["balance", "credits", "usage", "account", "billing", "quota"],
+        "balance credits usage account billing quota",
         "'kiln spending' shows what your submissions have cost; the service has the balance",
     ),
-    ("", &["model", "operations", "engines"], "'kiln models' lists the models"),
+    ("model operations engines", "'kiln models' lists the models"),
+    ("upscale enlarge uncrop extend", "'kiln tool expand IMAGE' adds to the sides of an image"),
+    ("sharpen enhance", "'kiln tool deblur IMAGE' sharpens an image"),
     (
-        "",
-        &["upscale", "enlarge", "uncrop", "extend"],
-        "'kiln tool expand IMAGE' adds to the sides of an image",
-    ),
-    ("", &["sharpen", "enhance"], "'kiln tool deblur IMAGE' sharpens an image"),
-    (
-        "",
-        &["check", "test", "ping", "debug", "diagnose", "whoami", "verify", "me"],
+        "check test ping debug diagnose whoami verify me",
         "'kiln doctor' checks the settings, the connection and the key",
     ),
+    ("serve server mock simulator sandbox", "'kiln simulate' runs a simulator of the service"),
+    ("bulk queue csv many", "'kiln batch run FILE' runs the jobs of a file"),
     (
-        "",
-        &["serve", "server", "mock", "simulator", "sandbox"],
-        "'kiln simulate' runs a simulator of the service",
-    ),
-    ("", &["bulk", "queue", "csv", "many"], "'kiln batch run FILE' runs the jobs of a file"),
-    (
-        "",
-        &["settings", "set", "preferences", "profile", "update", "upgrade"],
+        "settings set preferences profile update upgrade",
         "'kiln config' shows and changes the settings; kiln is updated as it was installed",
     ),
     (
-        "",
-        &["help-me", "usage-help", "commands", "docs", "manual", "examples", "tutorial"],
+        "help-me usage-help commands docs manual examples tutorial",
         "'kiln --help' lists the commands, with examples",
     ),
-    ("batch", &["pause", "hold", "stop"], "'kiln batch limits --pause' stops submissions"),
+];
+
+/// Words that are tried after `kiln batch`.
+const OF_BATCH: [(&str, &str); 8] = [
     (
-        "batch",
-        &["unpause", "resume", "continue", "start"],
+        "spending cost costs credits",
+        "'kiln spending --ledger PLACE' shows what the submissions of a ledger have cost",
+    ),
+    ("pause hold stop", "'kiln batch limits --pause' stops submissions"),
+    (
+        "unpause resume continue start",
         "'kiln batch limits --unpause' ends a pause; 'kiln batch run' continues the jobs of a \
          ledger",
     ),
     (
-        "batch",
-        &["limit", "budget", "price", "prices", "max-active", "cap", "rate"],
+        "limit budget price prices max-active cap rate",
         "'kiln batch limits' has the options --budget, --price, --max-active and --rate",
     ),
-    ("batch", &["redo", "again", "requeue"], "'kiln batch jobs retry' queues jobs again"),
+    ("redo again requeue", "'kiln batch jobs retry' queues jobs again"),
     (
-        "batch",
-        &["delete", "remove", "rm", "clean", "prune"],
+        "delete remove rm clean prune",
         "'kiln batch jobs forget' and 'kiln batch jobs archive' remove jobs from the ledger",
     ),
+    ("list ls show history log ps", "'kiln batch status --all' lists the jobs of a ledger"),
     (
-        "batch",
-        &["list", "ls", "show", "history", "log", "ps"],
-        "'kiln batch status --all' lists the jobs of a ledger",
-    ),
-    (
-        "batch",
-        &["add", "submit", "queue", "generate"],
+        "add submit queue generate",
         "'kiln batch run' adds jobs and runs them; with --add-only, it only adds them",
     ),
-    ("config", &["show", "view", "print", "ls"], "'kiln config' lists the settings"),
-    (
-        "config",
-        &["key", "api-key", "apikey", "auth", "token"],
-        "'kiln config login' stores the key",
-    ),
+];
+
+/// Words that are tried after `kiln config`.
+const OF_CONFIG: [(&str, &str); 2] = [
+    ("show view print ls", "'kiln config' lists the settings"),
+    ("key api-key apikey auth token", "'kiln config login' stores the key"),
 ];
 
 const PROMPT: &str = "to make a picture from a prompt, use 'kiln generate PROMPT'";
@@ -148,13 +121,14 @@ pub fn tip(program: &Command, command: &str, word: &str) -> Option<String> {
         return Some(PROMPT.to_owned());
     }
     let word = word.to_lowercase();
-    let of = |command: &str| {
-        let mut meant = MEANT.iter().filter(|(of, ..)| *of == command);
-        meant.find(|(_, words, _)| words.contains(&&*word)).map(|(.., tip)| (*tip).to_owned())
-    };
-    let has_words = MEANT.iter().any(|(of, ..)| *of == command);
     let group = program.find_subcommand(command);
-    let own = if has_words { of(command) } else { of("") };
+    let meant: &[(&str, &str)] = match command {
+        "batch" => &OF_BATCH,
+        "config" => &OF_CONFIG,
+        _ => &OF_PROGRAM,
+    };
+    let own = meant.iter().find(|(words, _)| words.split(' ').any(|other| other == word));
+    let own = own.map(|(_, tip)| (*tip).to_owned());
     own.or_else(|| {
         let found = paths(
             group.unwrap_or(program),
@@ -191,9 +165,10 @@ mod tests {
     fn each_word_has_one_meaning_and_is_no_command() {
         let program = grammar(models::default(), &|_| true);
         let mut seen = HashSet::new();
-        for (command, words, _) in &MEANT {
+        let tables = [("", &OF_PROGRAM[..]), ("batch", &OF_BATCH), ("config", &OF_CONFIG)];
+        for (command, meant) in tables {
             let group = program.find_subcommand(command).unwrap_or(&program);
-            for word in *words {
+            for word in meant.iter().flat_map(|(words, _)| words.split(' ')) {
                 assert!(seen.insert((command, word)), "{word}");
                 assert!(group.find_subcommand(word).is_none(), "{word} is a command");
             }

@@ -4,7 +4,10 @@
 //! The shell starts a separate process for each completion, so these functions read the real
 //! process.
 
-use std::{ffi::OsStr, sync::Arc};
+use std::{
+    ffi::{OsStr, OsString},
+    sync::Arc,
+};
 
 use clap_complete::engine::{
     ArgValueCandidates, ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter as _,
@@ -18,7 +21,7 @@ use crate::{
         Settings,
         names::{self, Name},
     },
-    text::sanitize::printable,
+    text::printable,
 };
 use imagekiln::Operation;
 
@@ -111,17 +114,21 @@ pub fn models_that(
     })
 }
 
+/// Offers names, which are found when the user asks for them.
+pub fn named<N: Into<OsString>, I: IntoIterator<Item = N>>(
+    names: impl Fn() -> I + Send + Sync + 'static,
+) -> ArgValueCandidates {
+    ArgValueCandidates::new(move || names().into_iter().map(CompletionCandidate::new).collect())
+}
+
 /// Offers the names of models, each followed by an equals sign, for a model and its price.
 pub fn model_prices() -> ArgValueCandidates {
-    ArgValueCandidates::new(|| {
-        let names = models::models().map(|model| format!("{}=", model.name));
-        names.map(CompletionCandidate::new).collect()
-    })
+    named(|| models::models().map(|model| format!("{}=", model.name)))
 }
 
 /// Offers fixed values.
 pub fn offered(values: &'static [&'static str]) -> ArgValueCandidates {
-    ArgValueCandidates::new(|| values.iter().copied().map(CompletionCandidate::new).collect())
+    named(|| values.iter().copied())
 }
 
 /// Offers the settings that may be in `config.toml`.
@@ -145,21 +152,20 @@ pub fn of_setting(name: &str) -> ArgValueCandidates {
 
 /// Offers the profiles in `config.toml`, and those with a stored key.
 pub fn profiles() -> ArgValueCandidates {
-    ArgValueCandidates::new(|| {
+    named(|| {
         let settings = Settings::without_file(&Arc::new(Process::current()), None).ok();
         // If the file cannot be read, offer at least the profiles with a stored key.
         let settings = settings.map(|settings| settings.with_file().unwrap_or(settings));
-        let names = settings.map(|settings| settings.profiles()).unwrap_or_default();
-        names.into_iter().map(CompletionCandidate::new).collect()
+        settings.map(|settings| settings.profiles()).unwrap_or_default()
     })
 }
 
 /// Offers the presets in `config.toml`.
 pub fn presets() -> ArgValueCandidates {
-    ArgValueCandidates::new(|| {
+    named(|| {
         let settings = Settings::load(&Arc::new(Process::current()), None).ok();
         let names = settings.iter().flat_map(Settings::presets);
-        names.map(|(name, _)| CompletionCandidate::new(name)).collect()
+        names.map(|(name, _)| name.to_owned()).collect::<Vec<_>>()
     })
 }
 

@@ -12,8 +12,8 @@ use clap::{Arg, ArgMatches};
 
 use super::completers;
 use crate::{
-    failure::Failure, files::bounded, history::find, models::PROMPT, process::Process,
-    text::sanitize::one_line,
+    failure::Failure, files::bounded, history::find, models::PROMPT, output::Output,
+    process::Process, settings::Settings, text::one_line,
 };
 use imagekiln::{
     FileKind, ImageInput,
@@ -65,12 +65,14 @@ fn is_of_script_without_spaces(c: char) -> bool {
 /// Reads the prompts and the images of one command, which may read standard input only once.
 pub struct Inputs<'a> {
     process: &'a Process,
+    pub output: &'a Output,
+    pub settings: &'a Settings,
     stdin_is_read: bool,
 }
 
 impl<'a> Inputs<'a> {
-    pub fn of(process: &'a Process) -> Self {
-        Self { process, stdin_is_read: false }
+    pub fn of(output: &'a Output, settings: &'a Settings) -> Self {
+        Self { process: &output.process, output, settings, stdin_is_read: false }
     }
 
     /// Reads all prompts among the arguments. If one of them is an image, the error suggests
@@ -98,8 +100,16 @@ impl<'a> Inputs<'a> {
                     .advise("nothing was sent; write @FILE, or @@ for a literal `@`"));
             }
             (_, Some(path)) => prompt_in(Path::new(path))?,
-            _ if looks_like_an_image(given) => return Err(is_an_image(given, with_images)),
-            _ if is_text_file(given) => {
+            _ if looks_like_an_image(given) => {
+                let given = one_line(given);
+                let problem = format!("the prompt `{given}` is the name of an image");
+                return Err(Failure::usage(problem).advise(format!(
+                    "nothing was sent; the prompt comes before the images: `kiln {with_images} \
+                     PROMPT {given}`"
+                )));
+            }
+            // The user probably means the text in the file.
+            _ if given.contains(['.', '/']) && Path::new(given).is_file() => {
                 let problem = format!("the prompt `{given}` is the name of a file");
                 return Err(Failure::usage(problem).advise(format!(
                     "nothing was sent; to read the prompt from it, pass @{given}"
@@ -214,19 +224,6 @@ fn image_in(path: &Path) -> Result<ImageInput, Failure> {
 /// Reads a file, at most one byte more than `limit`.
 fn head(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     bounded(File::open(path)?, limit)
-}
-
-fn is_an_image(given: &str, command: &str) -> Failure {
-    let given = one_line(given);
-    Failure::usage(format!("the prompt `{given}` is the name of an image")).advise(format!(
-        "nothing was sent; the prompt comes before the images: `kiln {command} PROMPT {given}`"
-    ))
-}
-
-/// Whether a prompt is the path of a file and looks like one, so that the user probably means the
-/// text in the file.
-fn is_text_file(given: &str) -> bool {
-    given.contains(['.', '/']) && Path::new(given).is_file()
 }
 
 /// Whether the text is the path of an image file.

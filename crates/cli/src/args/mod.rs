@@ -7,5 +7,4 @@ pub mod options;
 pub mod output;
 pub mod preset;
 pub mod request;
-pub mod seeds;
 pub mod selection;

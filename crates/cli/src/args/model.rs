@@ -14,8 +14,6 @@ use clap::{
 };
 use clap_lex::OsStrExt as _;
 
-use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
-
 use super::{
     completers::{self, offered},
     options::{self, COUNT},
@@ -23,7 +21,7 @@ use super::{
 use crate::{
     failure::Failure,
     models::{self, SEED, models, summary},
-    text::fit::brief,
+    text::brief,
 };
 use imagekiln::{Field, FieldKind, Operation, PathParameter, Region};
 
@@ -52,7 +50,14 @@ pub fn subcommands(used: Used<'_>, options: &[Arg]) -> Vec<Command> {
             let aliases = [model.id, model.path].into_iter().filter(|alias| *alias != model.name);
             let command = Command::new(model.name).aliases(aliases).about(summary(model));
             let is_used = [model.name, model.id, model.path].into_iter().any(used);
-            if is_used { complete(command, model, options) } else { command }
+            if !is_used {
+                return command;
+            }
+            with_fields(command, model, &[], options)
+                .help_template("{before-help}{usage-heading} {usage}\n\n{all-args}{after-help}")
+                .before_help(description(model))
+                .after_help(format!("`{model} --help` lists all fields. {IMAGE}"))
+                .after_long_help(notes(model, IMAGE))
         })
         .collect()
 }
@@ -60,14 +65,6 @@ pub fn subcommands(used: Used<'_>, options: &[Arg]) -> Vec<Command> {
 /// Returns whether a word is on the command line, so that the flags of the subcommand with this
 /// name are needed.
 pub type Used<'a> = &'a dyn Fn(&str) -> bool;
-
-fn complete(command: Command, model: &'static Operation, options: &[Arg]) -> Command {
-    with_fields(command, model, &[], options)
-        .help_template("{before-help}{usage-heading} {usage}\n\n{all-args}{after-help}")
-        .before_help(description(model))
-        .after_help(format!("`{model} --help` lists all fields. {IMAGE}"))
-        .after_long_help(notes(model, IMAGE))
-}
 
 pub fn description(model: &Operation) -> String {
     format!("{}: {}", model.name, model.description)
@@ -141,7 +138,9 @@ pub fn with_fields(
         let applies = options::may_have(model, options::fields_of(option));
         let option = option.clone().display_order(order);
         let is_vary = option.get_id() == VARY;
-        let option = if is_vary { option.add(varied(model)) } else { option };
+        let fields =
+            move || model.fields.iter().map(|it| format!("{}=", it.name.replace('_', "-")));
+        let option = if is_vary { option.add(completers::named(fields)) } else { option };
         if applies { option } else { option.hide(true) }
     });
     command.args(options).args(parameters).args(fields).args(extra_args())
@@ -259,14 +258,6 @@ fn with_value(arg: Arg, kind: &FieldKind) -> Arg {
         FieldKind::Choice { values, .. } => arg.add(offered(values)),
         _ => arg,
     }
-}
-
-/// Offers the fields of a model for `--vary`, each followed by an equals sign.
-fn varied(model: &'static Operation) -> ArgValueCandidates {
-    ArgValueCandidates::new(|| {
-        let names = model.fields.iter().map(|field| format!("{}=", field.name.replace('_', "-")));
-        names.map(CompletionCandidate::new).collect()
-    })
 }
 
 /// Changes `--seed` for commands with `-n`, where it takes several seeds.

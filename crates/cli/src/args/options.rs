@@ -10,7 +10,7 @@ use clap::{
 };
 
 use super::completers;
-use crate::text::{parse::size, times::deadline};
+use crate::text::{deadline, parse::size};
 use imagekiln::Operation;
 
 #[derive(Debug, Clone, Args)]

@@ -3,9 +3,9 @@
 
 use std::ffi::OsString;
 
-use clap::{Arg, ArgMatches, Args, FromArgMatches as _, ValueHint};
+use clap::{ArgMatches, Args, FromArgMatches as _, ValueHint};
 
-use super::{options, request};
+use super::request;
 use crate::{
     failure::Failure,
     files::target::{Place, Target},
@@ -17,7 +17,7 @@ use imagekiln::{FieldKind, Request};
 pub const OUTPUT: &str = "output";
 
 #[derive(Debug, Clone, Args)]
-struct Saving {
+pub struct Saving {
     /// The file or directory; `-` is standard output
     #[arg(
         long,
@@ -40,10 +40,6 @@ struct Saving {
     describe: bool,
 }
 
-pub fn args() -> Vec<Arg> {
-    options::of::<Saving>()
-}
-
 /// The target that `--output` or else the settings name.
 pub fn target(settings: &Settings, matches: &ArgMatches) -> Result<Target, Failure> {
     let Saving { output, overwrite, mkdir, describe } = Saving::from_arg_matches(matches)?;
@@ -54,10 +50,6 @@ pub fn target(settings: &Settings, matches: &ArgMatches) -> Result<Target, Failu
     }
     let describe = describe || settings.describe();
     Ok(Target { place, overwrite, mkdir, describe, title: None })
-}
-
-pub fn flags(matches: &ArgMatches) -> [bool; 3] {
-    ["overwrite", "mkdir", "describe"].map(|name| matches.get_flag(name))
 }
 
 /// The field for the format of the picture.

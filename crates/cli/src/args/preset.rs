@@ -1,23 +1,23 @@
 //! `--preset` and `--part`: fields and a prompt that the user has stored under a name.
 
-use clap::{Arg, ArgMatches, Args, FromArgMatches as _};
+use clap::{ArgMatches, Args, FromArgMatches as _};
 
 use super::{
     completers,
+    inputs::Inputs,
     options::{self, SIZES},
 };
 use crate::{
     failure::Failure,
-    output::Output,
     settings::{Settings, presets::Preset},
-    text::sanitize::one_line,
+    text::one_line,
 };
 use imagekiln::Request;
 
 pub const PRESET: &str = "preset";
 
 #[derive(Debug, Clone, Args)]
-struct PresetOptions {
+pub struct PresetOptions {
     /// Use the model, the fields and the prompt of a preset, which flags precede; see `kiln preset`
     #[arg(long, value_name = "NAME", hide_short_help = true, add = completers::presets())]
     preset: Option<String>,
@@ -30,10 +30,6 @@ struct PresetOptions {
 fn part(text: &str) -> Result<(String, String), String> {
     let (name, text) = text.split_once('=').ok_or("give NAME=TEXT, such as colors=red")?;
     Ok((name.to_owned(), text.to_owned()))
-}
-
-pub fn args() -> Vec<Arg> {
-    options::of::<PresetOptions>()
 }
 
 fn chosen<'s>(
@@ -66,11 +62,11 @@ pub fn prompts(
 
 /// Sets the fields of the preset, except those that flags have set.
 pub fn with_fields(
-    (settings, output): (&Settings, &Output),
+    inputs: &Inputs<'_>,
     matches: &ArgMatches,
     request: Request,
 ) -> Result<Request, Failure> {
-    let Some((preset, _)) = chosen(settings, matches)? else { return Ok(request) };
+    let Some((preset, _)) = chosen(inputs.settings, matches)? else { return Ok(request) };
     let model = request.operation();
     let has_size = SIZES.iter().any(|name| request.has_field(name));
     let is_set = |name: &str| request.has_field(name) || has_size && SIZES.contains(&name);
@@ -80,7 +76,7 @@ pub fn with_fields(
     if !unknown.is_empty() {
         let names: Vec<_> = unknown.iter().map(|(name, _)| one_line(name)).collect();
         let names = names.join(", ");
-        output.note(&format!("{model} has no such fields, so they are left out: {names}"));
+        inputs.output.note(&format!("{model} has no such fields, so they are left out: {names}"));
     }
     let set = |request: Request, (name, value): &(String, serde_json::Value)| {
         request.field(name, value.clone())

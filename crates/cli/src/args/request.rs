@@ -1,6 +1,6 @@
 //! Builds a request from the parsed command line, and finds the seeds of several pictures.
 
-use std::ffi::OsStr;
+use std::{ffi::OsStr, ops::RangeInclusive};
 
 use clap::{ArgMatches, FromArgMatches as _};
 use serde_json::Value;
@@ -10,13 +10,10 @@ use super::{
     model::{Setting, field_id, parameter_id},
     options::{COUNT, FieldOptions, SIDES, SIZES, WEBHOOK_SECRET, may_have},
     preset,
-    seeds::seed_range,
 };
-use crate::{
-    failure::Failure, files::secret_file, models::SEED, output::Output, process::Process,
-    settings::Settings, text::parse,
-};
-use imagekiln::{Field, FieldKind, Operation, Request, WEBHOOK_SECRET_VARIABLE};
+use crate::{failure::Failure, files::read_secret, models::SEED, output::Output, text::parse};
+use imagekiln::{Field, FieldKind, Limits, Operation, Request, WEBHOOK_SECRET_VARIABLE};
+use imagekiln_label::sha256;
 
 /// Builds the request from a model's flags. Images from standard input are read here.
 pub fn from_flags(
@@ -59,19 +56,15 @@ pub fn from_flags(
 /// Builds the request like [`from_flags`], and then adds the fields of the preset, and the size
 /// from the settings if no other field decides about the size.
 pub fn with_defaults(
-    (settings, output): (&Settings, &Output),
     model: &'static Operation,
     matches: &ArgMatches,
     inputs: &mut Inputs<'_>,
 ) -> Result<Request, Failure> {
     let request = from_flags(model, matches, inputs)?;
-    let request = preset::with_fields((settings, output), matches, request)?;
+    let request = preset::with_fields(inputs, matches, request)?;
     let applies = SIDES.iter().all(|name| model.field(name).is_some())
         && !SIZES.iter().any(|name| request.has_field(name));
-    Ok(match settings.size().filter(|_| applies) {
-        Some(sides) => with_sides(request, sides),
-        None => request,
-    })
+    Ok(inputs.settings.size().filter(|_| applies).into_iter().fold(request, with_sides))
 }
 
 /// The value of a field's flag, if it is given.
@@ -138,7 +131,7 @@ pub fn with_secret(
         return Err(Failure::usage(format!("{model} has no field for a webhook secret"))
             .advise("nothing was sent; leave --webhook-secret-file out"));
     }
-    let secret = secret_file::read(&path, "the webhook secret file")?;
+    let secret = read_secret(&path, "the webhook secret file")?;
     Ok(request.field(WEBHOOK_SECRET, secret))
 }
 
@@ -173,12 +166,32 @@ fn seed(matches: &ArgMatches) -> Option<&str> {
     get::<String>(matches, &field_id(SEED)).map(String::as_str)
 }
 
-/// Sets a random seed, unless the request has one. Otherwise the service would choose a random
-/// seed, and the user could never find out which.
-pub fn with_seed(process: &Process, request: Request) -> Request {
-    match seed_range(request.operation()) {
-        Some(range) if !request.has_field(SEED) => request.field(SEED, (process.seed)(range)),
-        _ => request,
+/// The largest seed that is drawn. Larger seeds are tedious to type, and programs that read numbers
+/// as floating point change seeds above 2^53.
+const LARGEST: f64 = i32::MAX as f64;
+
+/// Sets a seed, unless the request has one or its model has no seed. `draw` returns a seed from the
+/// range that the model accepts. Otherwise the service would choose a random seed, and the user
+/// could never find out which.
+pub fn with_seed(request: Request, draw: impl FnOnce(RangeInclusive<i64>) -> i64) -> Request {
+    let field = request.operation().field(SEED).filter(|_| !request.has_field(SEED));
+    let Some(Limits { minimum, maximum, .. }) = field.map(|field| &field.limits) else {
+        return request;
+    };
+    let least = minimum.map_or(0.0, |least| least.max(0.0));
+    let most = maximum.map_or(LARGEST, |most| most.min(LARGEST));
+    request.field(SEED, draw(least as i64..=most.max(least) as i64))
+}
+
+/// Draws the seed of a picture that has a name. It depends only on the name, so that a job file has
+/// the same jobs each time it is read. It must not change between versions: a ledger refuses a job
+/// that it already has with another seed.
+pub fn seed_of(name: &str) -> impl FnOnce(RangeInclusive<i64>) -> i64 {
+    let digest: String = sha256(name.as_bytes()).chars().take(16).collect();
+    let digest = u64::from_str_radix(&digest, 16).unwrap_or_default();
+    move |range| {
+        let count = range.end().abs_diff(*range.start()).saturating_add(1);
+        range.start().saturating_add_unsigned(digest % count)
     }
 }
 
@@ -201,4 +214,31 @@ fn settings<'a>(matches: &'a ArgMatches, id: &str) -> impl Iterator<Item = &'a S
 /// The value of an argument, if the command has it and it was given.
 fn get<'a, T: Clone + Send + Sync + 'static>(matches: &'a ArgMatches, id: &str) -> Option<&'a T> {
     matches.try_get_one::<T>(id).ok().flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use imagekiln::{find_model, find_operation};
+
+    use super::*;
+
+    /// If this test fails, ledgers will refuse jobs that they already have.
+    #[test]
+    fn seeds_do_not_change_between_versions() {
+        let model = find_model("gen-2-pro").unwrap();
+        let seed = |name| with_seed(Request::new(model), seed_of(name)).integer(SEED);
+        assert_eq!(seed("fox"), Some(722_261_488));
+        assert_eq!(seed("fox-2"), Some(1_262_698_106));
+    }
+
+    #[test]
+    fn a_seed_is_drawn_only_if_nobody_chose_one() {
+        let model = find_model("gen-2-pro").unwrap();
+        let chosen = Request::new(model).field(SEED, 7);
+        assert_eq!(with_seed(chosen.clone(), seed_of("fox")), chosen);
+        let null = Request::new(model).field(SEED, serde_json::Value::Null);
+        assert_eq!(with_seed(null.clone(), seed_of("fox")), null);
+        let without = Request::new(find_operation("finetune").unwrap());
+        assert_eq!(with_seed(without.clone(), seed_of("fox")), without);
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::{fs, io::Read as _, time::SystemTime};
 
-use crate::{failure::Failure, process::Process, text::times::when};
+use crate::{failure::Failure, process::Process, text::when};
 use clap::Args;
 
 /// The ids of the options in [`Sent`], for options that exclude them.

@@ -13,12 +13,8 @@ use crate::{
     },
     context::Context,
     failure::Failure,
-    history::{
-        Entry,
-        find::{self, Made},
-        request,
-    },
-    making::{self, identical::is_again, variants::Pictures},
+    history::{Entry, Made, find, request},
+    making::{self, Pictures},
     models::{self, SEED},
     process::Process,
     settings::{Profile, Source},
@@ -68,7 +64,8 @@ pub fn command(models: Option<(&'static Operation, &'static Operation)>) -> Comm
                 Arg::new(MADE_WITH).long(MADE_WITH).hide(true).default_value(made_with.name);
             let model_arg = model::model_arg(model, made_with.name, models::models());
             // `kiln again` always pays again, so it does not need `--again`.
-            let options: Vec<_> = own_options().into_iter().filter(|arg| !is_again(arg)).collect();
+            let options: Vec<_> =
+                own_options().into_iter().filter(|arg| arg.get_id() != "again").collect();
             model::with_fields(command.args([marker, model_arg]), model, &[], &options)
         }
         None => command.arg(
@@ -108,7 +105,8 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
         let names = left_out.join(", ");
         context.output.note(&format!("{model} has no such fields, so they are left out: {names}"));
     }
-    let changes = flags::from_flags(model, matches, &mut Inputs::of(context.process()))?;
+    let changes =
+        flags::from_flags(model, matches, &mut Inputs::of(&context.output, &context.settings))?;
     let has_count = matches.value_source(COUNT) == Some(ValueSource::CommandLine);
     let draws = has_count || flags::has_seeds(matches);
     let decides_format = output::target(&context.settings, matches)?.wanted_format().is_some();

@@ -11,14 +11,14 @@ use super::{install, login};
 use crate::{
     args::completers,
     context::Context,
-    failure::Failure,
+    failure::{Exit, Failure},
     files::directory::write_private,
     service,
     settings::{
         DEFAULT_PROFILE, Found, Settings, Source, key, named,
         names::{self, API_KEY, BASE_URL, NAMES, Name, PROFILE, SET},
     },
-    text::{sanitize::printable, table::Table},
+    text::{Table, printable},
 };
 
 const NOT_SET: &str = "-";
@@ -162,18 +162,18 @@ fn get(context: &Context, name: &str) -> Result<(), Failure> {
     let is_set = source != Source::Default || name.has_default();
     let value = if is_set { value } else { Value::Null };
     if value.is_null() && !context.output.json {
-        return Err(Failure::unset(name.name));
+        let name = name.name;
+        return Err(Failure::new("settings", Exit::Unset, format!("`{name}` is not set"))
+            .advise(format!("`kiln config set {name} VALUE` sets it")));
     }
     context.output.result(
-        || lines(&value),
+        || {
+            // For scripts, with a line for each item of a list.
+            let items = value.as_array().map_or(std::slice::from_ref(&value), Vec::as_slice);
+            items.iter().map(shown).collect::<Vec<_>>().join("\n")
+        },
         || json!({ "name": name.name, "value": value, "source": source.to_string() }),
     )
-}
-
-/// Returns a value for scripts, with a line for each item of a list.
-fn lines(value: &Value) -> String {
-    let items = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
-    items.iter().map(shown).collect::<Vec<_>>().join("\n")
 }
 
 fn set(context: &Context, name: &str, texts: &[String]) -> Result<(), Failure> {

@@ -8,7 +8,6 @@ use std::{
     time::Duration,
 };
 
-use clap::Args;
 use reqwest::{Response, Url, header::DATE, redirect::Policy};
 use serde::Serialize;
 use serde_json::json;
@@ -19,19 +18,19 @@ use tokio::{
 
 use crate::{
     context::Context,
-    failure::{Failure, advice, exit::Exit},
+    failure::{Exit, Failure, advice},
     files::directory::probe,
     history, models,
     process::Process,
     service::{self, Session},
     settings::{Settings, Source, key, names::BASE_URL},
-    text::{sanitize::printable, table::Table, times::now},
+    text::{Table, now, printable},
 };
 use imagekiln::ErrorKind;
 
 pub const NAME: &str = "doctor";
 
-const COST: &str = "\
+pub const COST: &str = "\
     Submits nothing and costs nothing: the key is checked by polling a task that does not exist. \
     The exit code is 0 if all is well, and otherwise that of the first problem.";
 
@@ -48,12 +47,7 @@ const MAX_SKEW: Duration = Duration::from_secs(300);
 /// The id of a task that no service has.
 const UNKNOWN_TASK: &str = "00000000-0000-0000-0000-000000000000";
 
-/// Check the settings, the connection, the key and the clock
-#[derive(Args)]
-#[command(after_help = COST)]
-pub struct Options {}
-
-pub async fn run(context: &Context, _: Options) -> Result<u8, Failure> {
+pub async fn run(context: &Context) -> Result<u8, Failure> {
     let process = context.process();
     let read = context.settings.reload();
     let is_read = read.is_ok();
@@ -74,7 +68,7 @@ pub async fn run(context: &Context, _: Options) -> Result<u8, Failure> {
         },
         || json!({ "ok": exit.is_none(), "checks": checks }),
     )?;
-    Ok(exit.unwrap_or(Exit::Success).code())
+    Ok(exit.unwrap_or(Exit::Success).into())
 }
 
 #[derive(Serialize)]
@@ -283,20 +277,16 @@ async fn request(base: &Url) -> Result<(Response, String), Failure> {
         } else {
             "check the base URL, the system's certificates and the proxy"
         };
-        problem(Exit::Network, last_cause(&error), advice)
+        // The innermost cause says most.
+        let mut cause: &dyn Error = &error;
+        while let Some(source) = cause.source() {
+            cause = source;
+        }
+        problem(Exit::Network, format!("no HTTP response: {cause}"), advice)
     };
     let response = client.map_err(failed)?.get(base.clone()).send().await.map_err(failed)?;
     let text = if is_https { "the certificate is valid" } else { "not used: the base URL is http" };
     Ok((response, text.to_owned()))
-}
-
-/// Returns the innermost cause of an error, which says most.
-fn last_cause(error: &(dyn Error + 'static)) -> String {
-    let mut cause = error;
-    while let Some(source) = cause.source() {
-        cause = source;
-    }
-    format!("no HTTP response: {cause}")
 }
 
 fn clock(response: &Response) -> Check {
@@ -321,7 +311,7 @@ fn clock(response: &Response) -> Check {
 async fn accepted(context: &Context) -> Result<String, Failure> {
     let settings = &context.settings;
     let polled = async {
-        let session = Session::open(context).await?;
+        let session = Session::recorded(context, None).await?;
         let task = session.client.task_by_id(models::default(), UNKNOWN_TASK)?;
         match timeout(LIMIT, task.poll()).await {
             Ok(Err(error)) if error.kind() != ErrorKind::TaskNotFound => Err(refused(&error)),

@@ -13,14 +13,13 @@ use crate::{
     args::{
         completers,
         inputs::{Inputs, prompt_arg},
-        model, preset, request,
+        model, options,
+        preset::{self, PresetOptions},
+        request,
     },
     context::Context,
     failure::Failure,
-    making::{
-        self,
-        variants::{Pictures, Variant},
-    },
+    making::{self, Pictures, Variant},
     models::{self, PROMPT},
 };
 use imagekiln::{
@@ -68,13 +67,13 @@ pub fn command(chosen: &'static Operation) -> Command {
                      of `kiln history`, an http(s) or data: URL, or `-`",
                 ),
         );
-    let command = command.args(preset::args());
+    let command = command.args(options::of::<PresetOptions>());
     of_model(command, chosen, any_model(chosen), &[PROMPT], (EXAMPLES, ""))
 }
 
 pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
     let model = model::chosen(matches)?;
-    let mut inputs = Inputs::of(context.process());
+    let mut inputs = Inputs::of(&context.output, &context.settings);
     let first = matches.get_one::<String>(PROMPT);
     let mut given: Vec<OsString> =
         matches.get_many(IMAGES).into_iter().flatten().cloned().collect();
@@ -86,8 +85,7 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     let prompt = each.or(first).map(String::as_str).unwrap_or_default();
     let prompt = inputs.prompt(prompt, NAME)?;
     let prompt = preset::prompts(&context.settings, matches, vec![prompt])?.swap_remove(0);
-    let request =
-        request::with_defaults((&context.settings, &context.output), model, matches, &mut inputs)?;
+    let request = request::with_defaults(model, matches, &mut inputs)?;
     takes_prompt(model)?;
     let mut request = request.field(PROMPT, prompt);
     let mut variants = Vec::new();

@@ -6,18 +6,23 @@ use clap::{Arg, ArgMatches, Command};
 use crate::{
     args::{
         inputs::{Inputs, prompt_arg, single_words},
-        model, options, output, preset, request,
+        model,
+        options::{self, FieldOptions},
+        output::Saving,
+        preset::{self, PresetOptions},
+        request,
     },
     context::Context,
     failure::Failure,
     making::{
-        self, costs, dry_run,
-        identical::again_arg,
+        self, Pictures, Variant,
+        costs::{self, CostOptions},
+        dry_run::DryRun,
+        identical::AgainOptions,
         keyed::KeyOptions,
-        variants::{Pictures, Variant},
     },
     models::{self, PROMPT},
-    seeing,
+    seeing::SeeingOptions,
 };
 use imagekiln::Operation;
 
@@ -37,7 +42,7 @@ pub fn command(chosen: &'static Operation) -> Command {
                 .required(false)
                 .required_unless_present(preset::PRESET),
         )
-        .args(preset::args());
+        .args(options::of::<PresetOptions>());
     of_model(command, chosen, any_model(chosen), &[PROMPT], (EXAMPLES, ""))
 }
 
@@ -45,12 +50,11 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     if let Some(prompts) = single_words(matches) {
         costs::check_words(context, &prompts, matches).await?;
     }
-    let mut inputs = Inputs::of(context.process());
+    let mut inputs = Inputs::of(&context.output, &context.settings);
     let prompts = inputs.prompts(matches, "edit")?;
     let prompts = preset::prompts(&context.settings, matches, prompts)?;
     let model = model::chosen(matches)?;
-    let request =
-        request::with_defaults((&context.settings, &context.output), model, matches, &mut inputs)?;
+    let request = request::with_defaults(model, matches, &mut inputs)?;
     takes_prompt(model)?;
     let variants = prompts.into_iter().map(Variant::Prompt).collect();
     making::make(context, Pictures { variants, ..request.into() }, matches).await
@@ -82,11 +86,19 @@ pub fn of_model(
 /// Returns the options of commands that make pictures, except `--model` and the fields of the
 /// model.
 pub fn own_options() -> Vec<Arg> {
-    let own = output::args().into_iter().chain(seeing::args()).chain([options::count()]);
-    let own = own.chain(options::of::<KeyOptions>());
-    let asked = [model::vary(), dry_run::arg(), again_arg()].into_iter().chain(costs::args());
-    let own = own.chain(options::of::<options::FieldOptions>()).chain(asked);
-    own.chain(options::shared(options::MAKING)).collect()
+    [
+        options::of::<Saving>(),
+        options::of::<SeeingOptions>(),
+        vec![options::count()],
+        options::of::<KeyOptions>(),
+        options::of::<FieldOptions>(),
+        vec![model::vary()],
+        options::of::<DryRun>(),
+        options::of::<AgainOptions>(),
+        options::of::<CostOptions>(),
+        options::shared(options::MAKING),
+    ]
+    .concat()
 }
 
 /// Refuses a model that has no prompt. Accepts a model of which the contract does not show all

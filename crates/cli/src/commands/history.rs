@@ -9,11 +9,7 @@ use crate::{
     context::Context,
     failure::Failure,
     history::{self, Entry, find, list},
-    text::{
-        parse::credits,
-        sanitize::one_line,
-        times::{Clock, when},
-    },
+    text::{Clock, one_line, parse::credits, when},
 };
 
 pub const NAME: &str = "history";
@@ -90,8 +86,13 @@ pub fn run(context: &Context, options: &Options) -> Result<(), Failure> {
         None => None,
     };
     let fits = |entry: &Entry| {
-        let group = group.as_ref().and_then(Entry::group);
-        options.fits(entry, &clock) && (options.group.is_none() || entry.group() == group)
+        let (at, cost) = (entry.at(), entry.cost());
+        options.words.iter().all(|word| has_word(entry, &word.to_lowercase(), &clock))
+            && options.model.as_ref().is_none_or(|model| find::is_of_model(entry, model))
+            && options.since.is_none_or(|since| at >= since)
+            && options.before.is_none_or(|before| at < before)
+            && options.cost.as_ref().is_none_or(|costs| cost.is_some_and(|it| costs.contains(&it)))
+            && group.as_ref().is_none_or(|group| entry.group() == group.group())
     };
     let mut found = history::read(process)?.peekable();
     let is_empty = found.peek().is_none();
@@ -108,18 +109,6 @@ pub fn run(context: &Context, options: &Options) -> Result<(), Failure> {
         list::print_tree(&context.output, found, &clock)
     } else {
         list::print(&context.output, &found, "", &clock)
-    }
-}
-
-impl Options {
-    fn fits(&self, entry: &Entry, clock: &Clock) -> bool {
-        let at = entry.at();
-        let cost = entry.cost();
-        self.words.iter().all(|word| has_word(entry, &word.to_lowercase(), clock))
-            && self.model.as_ref().is_none_or(|model| find::is_of_model(entry, model))
-            && self.since.is_none_or(|since| at >= since)
-            && self.before.is_none_or(|before| at < before)
-            && self.cost.as_ref().is_none_or(|costs| cost.is_some_and(|it| costs.contains(&it)))
     }
 }
 

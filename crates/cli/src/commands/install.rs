@@ -1,7 +1,7 @@
 //! `kiln config completions` and `man`: write the completion scripts and the manual pages, which
 //! are installed beside the program.
 
-use std::{fs, io, path::Path};
+use std::{fs, path::Path};
 
 use clap::Command;
 use clap_complete::Shell;
@@ -23,21 +23,17 @@ To install it:
   powershell  kiln config completions powershell >> $PROFILE
 zsh needs ~/.zfunc in fpath, before compinit.";
 
-/// Prints the script with which a shell asks kiln for completions.
+/// Prints the script with which a shell asks kiln for completions. The script looks up `kiln` in
+/// PATH each time, so it works after an upgrade, and never runs a program of the working directory.
 pub fn completions(context: &Context, shell: Shell) -> Result<(), Failure> {
-    context.process().line_on_stdout(script(shell).trim_end()).or_else(write_failed)
-}
-
-/// Returns the script that registers the completion. The script looks up `kiln` in PATH each time,
-/// so it works after an upgrade, and never runs a program of the working directory.
-fn script(shell: Shell) -> &'static str {
-    match shell {
+    let script = match shell {
         Shell::Elvish => include_str!("completions/kiln.elv"),
         Shell::Fish => include_str!("completions/kiln.fish"),
         Shell::PowerShell => include_str!("completions/kiln.ps1"),
         Shell::Zsh => include_str!("completions/kiln.zsh"),
         _ => include_str!("completions/kiln.bash"),
-    }
+    };
+    context.process().line_on_stdout(script.trim_end()).or_else(write_failed)
 }
 
 pub const PAGES: &str = "\
@@ -46,7 +42,13 @@ To install them for yourself:
 Pages of models whose names contain a slash or a brace are named after their ids.";
 
 pub fn pages(context: &Context, directory: &Path) -> Result<(), Failure> {
-    write(directory, grammar_with_plain_names()).map_err(|error| {
+    // Each page is named after its command, so the commands get names that can be names of files.
+    let of_models = |command: Command| command.mut_subcommands(with_plain_name);
+    let grammar = grammar(models::default(), &|_| true)
+        .mut_subcommand(run::NAME, of_models)
+        .mut_subcommand(task::NAME, |task| task.mut_subcommand(submit::NAME, of_models));
+    let written = fs::create_dir_all(directory);
+    written.and_then(|()| clap_mangen::generate_to(grammar, directory)).map_err(|error| {
         let problem = format!("could not write the manual pages to {}", directory.display());
         Failure::file(problem, error).advise("check the path and its permissions")
     })?;
@@ -54,19 +56,6 @@ pub fn pages(context: &Context, directory: &Path) -> Result<(), Failure> {
         || format!("wrote the manual pages to {}", directory.display()),
         || json!({ "path": directory }),
     )
-}
-
-fn write(directory: &Path, command: Command) -> io::Result<()> {
-    fs::create_dir_all(directory)?;
-    clap_mangen::generate_to(command, directory)
-}
-
-/// Returns the whole grammar. Its commands have names that can be names of files, because each page
-/// is named after its command.
-fn grammar_with_plain_names() -> Command {
-    let of_models = |command: Command| command.mut_subcommands(with_plain_name);
-    let grammar = grammar(models::default(), &|_| true).mut_subcommand(run::NAME, of_models);
-    grammar.mut_subcommand(task::NAME, |task| task.mut_subcommand(submit::NAME, of_models))
 }
 
 /// Renames the command of a model whose name contains a slash or a brace to the id of the model.

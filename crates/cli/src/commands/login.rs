@@ -7,8 +7,8 @@ use serde_json::json;
 use crate::{
     context::Context,
     failure::Failure,
-    files::secret_file,
-    process::{interrupt::Interrupts, question},
+    files::read_secret_from_stdin,
+    process::{Interrupts, question},
     settings::key::{self, API_KEY_FILE_VARIABLE},
 };
 use imagekiln::API_KEY_VARIABLE;
@@ -22,7 +22,7 @@ pub async fn login(context: &Context) -> Result<(), Failure> {
     let process = context.process();
     let profile = &context.settings.profile.name;
     let text = if !process.stdin.is_terminal {
-        secret_file::read_stdin(process)?
+        read_secret_from_stdin(process)?
     } else if question::can_ask(process) {
         let interrupts = Interrupts::listen(process)?;
         let question = format!("API key of profile `{profile}`");

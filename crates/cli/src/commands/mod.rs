@@ -40,13 +40,14 @@ pub mod webhook;
 mod without;
 
 use clap::{Arg, ArgMatches, Command, FromArgMatches as _, Subcommand};
+use serde_json::json;
 
 use crate::{
     args::{model, options},
     context::Context,
     failure::{
-        Failure,
-        exit::{self, Exit, KINDS},
+        Exit, Failure,
+        exit::{self, KINDS},
     },
 };
 use imagekiln::Operation;
@@ -95,12 +96,18 @@ enum Plain {
     Show(show::Options),
     Spending(spending::Options),
     Gallery(gallery::Options),
-    Setup(setup::Options),
+    /// Store the URL and the key, and make a first picture
+    #[command(after_help = setup::STEPS)]
+    Setup,
     Config(config::Options),
     Preset(preset::Options),
-    Doctor(doctor::Options),
+    /// Check the settings, the connection, the key and the clock
+    #[command(after_help = doctor::COST)]
+    Doctor,
     Simulate(Box<simulate::Options>),
-    Webhook(webhook::Options),
+    /// Receive webhooks, or verify a recorded one
+    #[command(subcommand, disable_help_subcommand = true)]
+    Webhook(webhook::Action),
     /// Print the exit codes and what they mean
     #[command(hide = true, after_long_help = kinds())]
     ExitCodes,
@@ -207,14 +214,14 @@ pub async fn execute(context: &Context, program: &ArgMatches) -> Result<u8, Fail
         tools::NAME => tools::execute(context, matches).await,
         other => return Err(Failure::usage(format!("unknown command `{other}`"))),
     };
-    done.map(|()| Exit::Success.code())
+    done.map(|()| Exit::Success.into())
 }
 
 async fn execute_plain(context: &Context, command: Plain) -> Result<u8, Failure> {
     let done = match command {
         Plain::Simulate(options) => return simulate::run(context, *options).await,
-        Plain::Doctor(options) => return doctor::run(context, options).await,
-        Plain::Setup(options) => return setup::run(context, options).await,
+        Plain::Doctor => return doctor::run(context).await,
+        Plain::Setup => return setup::run(context).await,
         Plain::Models(options) => models::run(context, &options),
         Plain::History(options) => history::run(context, &options),
         Plain::Spending(options) => spending::run(context, options).await,
@@ -222,12 +229,11 @@ async fn execute_plain(context: &Context, command: Plain) -> Result<u8, Failure>
         Plain::Gallery(options) => gallery::run(context, options).await,
         Plain::Preset(options) => preset::run(context, options),
         Plain::Config(options) => config::run(context, options).await,
-        Plain::Webhook(options) => webhook::run(context, options).await,
-        Plain::ExitCodes => exit_codes(context),
+        Plain::Webhook(action) => webhook::run(context, action).await,
+        Plain::ExitCodes => {
+            let people = || context.process().stdout.table(&exit::table());
+            context.output.result(people, || json!(exit::ROWS))
+        }
     };
-    done.map(|()| Exit::Success.code())
-}
-
-fn exit_codes(context: &Context) -> Result<(), Failure> {
-    context.output.result(|| context.process().stdout.table(&exit::table()), exit::for_programs)
+    done.map(|()| Exit::Success.into())
 }

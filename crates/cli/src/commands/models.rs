@@ -12,7 +12,7 @@ use crate::{
     context::Context,
     failure::Failure,
     models,
-    text::{fit::wrapped, table::Table},
+    text::{Table, wrapped},
 };
 use imagekiln::{Field, FieldKind, Need, NeedKind, Operation, Region, complete_model};
 
@@ -44,7 +44,11 @@ fn help() -> String {
 
 pub fn run(context: &Context, options: &Options) -> Result<(), Failure> {
     if let Some(name) = &options.model {
-        let model = find(name)?;
+        let found = models::find(name).or_else(|| complete_model(name).map(|found| found.model));
+        let model = found.ok_or_else(|| {
+            let (message, tips) = models::unknown(name);
+            Failure::usage(message).advise(tips.join("; "))
+        })?;
         let people = || to_people(model, (context.process().stdout.columns)());
         return context.output.result(people, || to_programs(model));
     }
@@ -57,13 +61,6 @@ pub fn run(context: &Context, options: &Options) -> Result<(), Failure> {
         || context.process().stdout.table(&table(models())),
         || models().map(to_programs).collect(),
     )
-}
-
-fn find(name: &str) -> Result<&'static Operation, Failure> {
-    models::find(name).or_else(|| complete_model(name).map(|found| found.model)).ok_or_else(|| {
-        let (message, tips) = models::unknown(name);
-        Failure::usage(message).advise(tips.join("; "))
-    })
 }
 
 fn table(models: impl Iterator<Item = &'static Operation>) -> Table<5> {

@@ -9,10 +9,10 @@ use crate::{
     args::completers::{self, Submissions},
     context::Context,
     failure::Failure,
-    history::{find::Made, request},
+    history::{Made, request},
     models::{PROMPT, SEED},
     settings::presets::Preset,
-    text::sanitize::{printable, printable_lines},
+    text::{printable, printable_lines},
 };
 use imagekiln::FieldKind;
 

@@ -14,10 +14,10 @@ use crate::{
     history::{self, Entry, History},
     making,
     output::reference_json,
-    process::interrupt::Interrupts,
-    seeing::{self, Seeing},
+    process::Interrupts,
+    seeing::{Seeing, SeeingOptions},
     service::Session,
-    text::{sanitize::one_line, times::rfc3339},
+    text::{one_line, rfc3339},
 };
 use imagekiln::Task;
 
@@ -26,7 +26,7 @@ pub const NAME: &str = "resume";
 pub fn command() -> Command {
     Command::new(NAME)
         .about("Wait for every unfinished task, and save its picture")
-        .args(seeing::args())
+        .args(options::of::<SeeingOptions>())
         .args(options::shared(options::RESUMING))
         .after_help(
             "A submission whose response was lost is reported, and never sent again.\n\
@@ -63,7 +63,7 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
 
 /// Reports a submission without a picture.
 fn fail(context: &Context, left: &mut Left, number: u64, failure: &Failure) {
-    context.output.not_saved(number, failure);
+    context.output.not_saved(&format!("@{number}"), ("number", number), failure);
     left.add(failure);
 }
 

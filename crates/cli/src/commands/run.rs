@@ -44,7 +44,6 @@ pub fn request<'a>(
     matches: &'a ArgMatches,
 ) -> Result<(Request, &'a ArgMatches), Failure> {
     let (name, matches) = matches.subcommand().ok_or_else(|| Failure::usage("no model given"))?;
-    let (model, mut inputs) = (model::named(name)?, Inputs::of(context.process()));
-    let place = (&context.settings, &context.output);
-    Ok((request::with_defaults(place, model, matches, &mut inputs)?, matches))
+    let (model, mut inputs) = (model::named(name)?, Inputs::of(&context.output, &context.settings));
+    Ok((request::with_defaults(model, matches, &mut inputs)?, matches))
 }

@@ -1,28 +1,25 @@
 //! `kiln setup`: asks for the base URL and the API key, stores and checks them, and offers to make
 //! a first picture.
 
-use clap::Args;
-
 use super::{
     config::{check, without_place},
     doctor, generate, login,
 };
 use crate::{
     context::Context,
-    failure::{Failure, exit::Exit},
+    failure::{Exit, Failure},
     models,
     output::report,
     process::{
-        Process,
-        interrupt::Interrupts,
+        Interrupts, Process,
         question::{self, ask, confirm},
     },
     seeing,
     settings::{Settings, key, names::BASE_URL},
-    text::sanitize::printable,
+    text::printable,
 };
 
-const STEPS: &str = "\
+pub const STEPS: &str = "\
     Asks for the base URL of the service and the API key, and stores them as `kiln config set \
     base_url` and `kiln config login` do: for --profile NAME, those of this profile. Then it runs \
     the checks of `kiln doctor`, and offers to make a first picture. Nothing is sent that costs \
@@ -30,12 +27,7 @@ const STEPS: &str = "\
 
 const PROMPT: &str = "a red fox in the snow";
 
-/// Store the URL and the key, and make a first picture
-#[derive(Args)]
-#[command(after_help = STEPS)]
-pub struct Options {}
-
-pub async fn run(context: &Context, _: Options) -> Result<u8, Failure> {
+pub async fn run(context: &Context) -> Result<u8, Failure> {
     let process = context.process();
     if !question::can_ask(process) {
         return Err(Failure::usage("could not ask for the settings: this is not a terminal")
@@ -52,10 +44,10 @@ pub async fn run(context: &Context, _: Options) -> Result<u8, Failure> {
     context.settings = context.settings.reload()?;
     let interrupted = || Failure::interrupted_input().advise("the settings are stored");
     let code = tokio::select! {
-        code = doctor::run(&context, doctor::Options {}) => code?,
+        code = doctor::run(&context) => code?,
         () = interrupts.first() => return Err(interrupted()),
     };
-    if code != Exit::Success.code() {
+    if code != u8::from(Exit::Success) {
         let again = context.settings.setup_command();
         context.output.note(&format!("the settings are stored; `{again}` changes them"));
         return Ok(code);
@@ -66,11 +58,16 @@ pub async fn run(context: &Context, _: Options) -> Result<u8, Failure> {
         .await
         .map_err(|failure| failure.advise("the settings are stored, and nothing was charged"))?;
     if is_wanted {
-        first_picture(&context).await?;
+        // Exactly as `kiln generate` does.
+        let model = context.settings.model().unwrap_or_else(models::default);
+        let words = [generate::NAME, PROMPT].into_iter();
+        let words = words.chain(seeing::can_show(&context).then_some("--show"));
+        let matches = generate::command(model).try_get_matches_from(words)?;
+        generate::execute(&context, &matches).await?;
     } else {
         context.output.note(&format!("`kiln generate \"{PROMPT}\"` makes one later"));
     }
-    Ok(Exit::Success.code())
+    Ok(Exit::Success.into())
 }
 
 /// Asks until the user types a base URL that a client accepts. Enter alone stands for the one in
@@ -136,13 +133,4 @@ fn store(context: &Context, url: String, key: Option<String>) -> Result<(), Fail
         context.output.note(&format!("the API key is stored in {}", file.display()));
     }
     Ok(())
-}
-
-/// Makes a picture exactly as `kiln generate` does.
-async fn first_picture(context: &Context) -> Result<(), Failure> {
-    let model = context.settings.model().unwrap_or_else(models::default);
-    let mut words = vec![generate::NAME, PROMPT];
-    words.extend(seeing::can_show(context).then_some("--show"));
-    let matches = generate::command(model).try_get_matches_from(words)?;
-    generate::execute(context, &matches).await
 }

@@ -11,19 +11,13 @@ use crate::{
     context::Context,
     failure::Failure,
     history::{
-        find::{self, Made},
+        Made, Prices, find,
         list::{self, relative_to},
-        prices::Prices,
         request,
     },
     process::Process,
     seeing::{self, Cell},
-    text::{
-        json,
-        sanitize::printable,
-        table::Table,
-        times::{self, Clock},
-    },
+    text::{Clock, Table, json, printable, time_at},
 };
 use imagekiln::text::Credits;
 use imagekiln_label::Description;
@@ -148,7 +142,7 @@ pub fn rows(facts: &Value, fields: Option<&Map<String, Value>>, here: &Path) -> 
             }
             ("path" | "output", Value::String(path)) => relative_to(Path::new(path), here),
             (name, Value::Number(at)) if name.ends_with("_at") => {
-                clock.minute(times::at(at.as_u64().unwrap_or_default()))
+                clock.minute(time_at(at.as_u64().unwrap_or_default()))
             }
             ("cost", Value::Number(credits)) => {
                 Credits(credits.as_f64().unwrap_or_default()).to_string()

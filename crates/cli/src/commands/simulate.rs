@@ -22,10 +22,10 @@ use tokio::{
 use crate::{
     args::completers,
     context::Context,
-    failure::{Failure, exit::Exit},
-    process::interrupt::Interrupts,
+    failure::{Exit, Failure},
+    process::Interrupts,
     service,
-    text::times::duration,
+    text::duration,
 };
 use imagekiln::{
     API_KEY_VARIABLE, BASE_URL_VARIABLE, KEY_HEADER, MODEL_PREFIX_VARIABLE,
@@ -139,10 +139,11 @@ pub async fn run(context: &Context, mut options: Options) -> Result<u8, Failure>
     let interrupts = Interrupts::listen(context.process())?;
     let simulator = service::simulator(config).await?;
     if command.is_empty() {
-        let page = page_url(&simulator, token.as_ref());
+        let query = token.map(|token| format!("?token={}", token.expose())).unwrap_or_default();
+        let page = format!("{}/{query}", simulator.control_url());
         let stdin = stops_with_stdin.then(|| end_of_stdin(context));
         until_stopped(context, simulator, (&prefix, &page), stdin, &interrupts).await?;
-        return Ok(Exit::Success.code());
+        return Ok(Exit::Success.into());
     }
     let mut environment = variables(&simulator, &prefix);
     environment.push((CONTROL_URL_VARIABLE, simulator.control_url().to_owned()));
@@ -261,14 +262,6 @@ fn variables(simulator: &Simulator, prefix: &str) -> Vec<(&'static str, String)>
     ]
 }
 
-fn page_url(simulator: &Simulator, token: Option<&Secret<String>>) -> String {
-    let base = simulator.control_url();
-    match token {
-        Some(token) => format!("{base}/?token={}", token.expose()),
-        None => format!("{base}/"),
-    }
-}
-
 fn greeting(simulator: &Simulator, prefix: &str, page: &str) -> String {
     let (base, regional, key) =
         (simulator.base_url(), simulator.regional_base_url(), simulator.api_key());
@@ -294,7 +287,7 @@ async fn run_command(
     environment: Vec<(&'static str, String)>,
     interrupts: &Interrupts,
 ) -> Result<u8, Failure> {
-    let [program, arguments @ ..] = words else { return Ok(Exit::Success.code()) };
+    let [program, arguments @ ..] = words else { return Ok(Exit::Success.into()) };
     let mut command = Command::new(program);
     command.args(arguments).envs(environment).kill_on_drop(true);
     let failed = |error| {
@@ -322,7 +315,7 @@ async fn stop(child: &mut Child, interrupts: &Interrupts) -> u8 {
         None => {
             // Fails only if the command has ended.
             let _ = child.kill().await;
-            Exit::Interrupted.code()
+            Exit::Interrupted.into()
         }
     }
 }
@@ -332,10 +325,10 @@ async fn stop(child: &mut Child, interrupts: &Interrupts) -> u8 {
 fn exit_code(status: ExitStatus) -> u8 {
     #[cfg(unix)]
     if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
-        return u8::try_from(128 + signal).unwrap_or(Exit::Other.code());
+        return u8::try_from(128 + signal).unwrap_or(Exit::Other.into());
     }
     let code = status.code().and_then(|code| u8::try_from(code).ok());
-    code.unwrap_or(Exit::Other.code())
+    code.unwrap_or(Exit::Other.into())
 }
 
 #[cfg(test)]

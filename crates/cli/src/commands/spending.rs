@@ -10,13 +10,8 @@ use super::batch::ledgers;
 use crate::{
     context::Context,
     failure::Failure,
-    history::spending::{self, Row, Sum},
-    text::{
-        json,
-        sanitize::printable,
-        table::Table,
-        times::{Clock, when},
-    },
+    history::costs::{self, Key, Sum},
+    text::{Clock, Table, json, printable, when},
 };
 use imagekiln::text::Credits;
 
@@ -45,6 +40,7 @@ pub struct Options {
     ledger: Vec<String>,
 }
 
+/// The parts of a [`Key`], in their order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Column {
     Day,
@@ -54,44 +50,26 @@ enum Column {
     Ledger,
 }
 
-const COLUMNS: [Column; 5] =
-    [Column::Day, Column::Group, Column::Model, Column::Profile, Column::Ledger];
-
-/// The values of a row in the order of [`COLUMNS`]. The values of columns that the user has not
-/// asked for are empty.
-type Key = [String; 5];
-
-/// The sums of the submissions, in rows by the columns that the user has asked for.
-struct Rows {
-    by: Vec<Column>,
-    first_day: Option<String>,
-    rows: BTreeMap<Key, Sum>,
-}
-
-impl Rows {
-    fn add(&mut self, Row { day, values, sum }: Row) {
-        if self.first_day.as_ref().is_some_and(|first| day < *first) {
-            return;
-        }
-        let [group, model, profile, ledger] = values;
-        let mut key = [day, group, model, profile, ledger];
-        for (column, value) in COLUMNS.iter().zip(&mut key) {
-            if !self.by.contains(column) {
-                value.clear();
-            }
-        }
-        self.rows.entry(key).or_default().add(sum);
-    }
-}
-
 pub async fn run(context: &Context, options: Options) -> Result<(), Failure> {
     let clock = Clock::utc();
     let default = || vec![Column::Day, Column::Group, Column::Model];
     let by = if options.by.is_empty() { default() } else { options.by };
     let first_day = options.since.map(|since| clock.day(since));
-    let mut rows = Rows { by, first_day, rows: BTreeMap::new() };
+    let mut rows: BTreeMap<Key, Sum> = BTreeMap::new();
+    let mut add = |mut key: Key, sum: Sum| {
+        if first_day.as_ref().is_some_and(|first| key.first() < Some(first)) {
+            return;
+        }
+        // The rows are not distinguished by columns that the user has not asked for.
+        for (column, value) in Column::value_variants().iter().zip(&mut key) {
+            if !by.contains(column) {
+                value.clear();
+            }
+        }
+        rows.entry(key).or_default().add(sum);
+    };
     if options.ledger.is_empty() {
-        let damaged = spending::add(context.process(), |row| rows.add(row))?;
+        let damaged = costs::add(context.process(), &mut add)?;
         if damaged > 0 {
             context.output.warning(&format!(
                 "{damaged} submissions of the history are unreadable and not counted; `kiln \
@@ -99,14 +77,13 @@ pub async fn run(context: &Context, options: Options) -> Result<(), Failure> {
             ));
         }
     }
-    let unreadable =
-        ledgers::add_spending(context.process(), &options.ledger, |row| rows.add(row)).await?;
+    let unreadable = ledgers::add_spending(context.process(), &options.ledger, &mut add).await?;
     print(context, &rows, &unreadable)
 }
 
 fn print(
     context: &Context,
-    Rows { rows, .. }: &Rows,
+    rows: &BTreeMap<Key, Sum>,
     unreadable: &[(String, String)],
 ) -> Result<(), Failure> {
     let mut total = Sum::default();
@@ -123,14 +100,7 @@ fn print(
     context.output.result(people, || {
         let rows = rows.iter().map(|(key, sum)| {
             let value = |value: &String| json!((!value.is_empty()).then_some(value));
-            let [day, group, model, profile, ledger] = key.each_ref().map(value);
-            let members = [
-                ("day", day),
-                ("group", group),
-                ("model", model),
-                ("profile", profile),
-                ("ledger", ledger),
-            ];
+            let members = HEADING.into_iter().zip(key.each_ref().map(value));
             json::with(json!(sum), members)
         });
         let unreadable = unreadable.iter();

@@ -17,7 +17,11 @@ pub mod ledgers {
 
     use imagekiln_label::Description;
 
-    use crate::{failure::Failure, history::spending::Row, process::Process};
+    use crate::{
+        failure::Failure,
+        history::costs::{Key, Sum},
+        process::Process,
+    };
 
     pub fn described(_process: &Process, _content: &[u8]) -> Option<Description> {
         None
@@ -26,7 +30,7 @@ pub mod ledgers {
     pub async fn add_spending(
         _process: &Process,
         names: &[String],
-        _add: impl FnMut(Row),
+        _add: impl FnMut(Key, Sum),
     ) -> Result<Vec<(String, String)>, Failure> {
         let unreadable = |name: &String| (name.clone(), "this kiln has no `kiln batch`".to_owned());
         Ok(names.iter().map(unreadable).collect())

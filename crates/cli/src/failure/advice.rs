@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::{Failure, exit::Exit};
-use crate::text::sanitize::quoted;
+use crate::text::quoted;
 use imagekiln::{BASE_URL_VARIABLE, Billing, Error, ErrorKind, Violation};
 
 /// The functions of the SDK that its advice mentions, and the flags that call them.
@@ -108,10 +108,7 @@ pub enum Remedy {
 impl Remedy {
     /// What the user has to do before the command that resumes the task can save the picture.
     pub fn advice(self) -> Option<&'static str> {
-        match self {
-            Self::Space => Some("free some space first"),
-            Self::Mkdir | Self::Elsewhere => None,
-        }
+        (self == Self::Space).then_some("free some space first")
     }
 
     /// The advice for a command that has sent nothing.
@@ -147,8 +144,8 @@ impl Left {
         } else if failure.resume_command.is_some() {
             let is_blocked = failure.number.is_none()
                 || failure.remedy.is_some()
-                || failure.kind == ErrorKind::Expired
-                || failure.kind == ErrorKind::TaskNotFound;
+                || failure.is(ErrorKind::Expired)
+                || failure.is(ErrorKind::TaskNotFound);
             let count = if is_blocked { &mut self.blocked } else { &mut self.continuing };
             *count += 1;
         }

@@ -2,15 +2,15 @@
 
 use std::{error::Error as _, mem};
 
-use super::{Failure, Kind, exit::Exit};
+use super::{Failure, exit::Exit};
 use imagekiln::TaskRef;
 use imagekiln_batch::{Error, ErrorKind, JobState};
 
 /// The kind of failure of a ledger that may not contain everything that was paid for.
-pub const FOREIGN: Kind = Kind("foreign");
+pub const FOREIGN: &str = "foreign";
 
 /// The kind of failure of a ledger that another process has opened.
-pub const LOCKED: Kind = Kind("locked");
+pub const LOCKED: &str = "locked";
 
 /// The exit code for a job that was submitted and has no picture.
 pub fn exit_of_job(state: JobState) -> Option<Exit> {
@@ -37,11 +37,6 @@ impl From<Error> for Failure {
 }
 
 impl Failure {
-    /// The failure of a batch in which some jobs have no saved picture.
-    pub fn jobs(kind: &'static str, exit: Exit, message: impl Into<String>) -> Self {
-        Self::new(kind, exit, message)
-    }
-
     /// Adds the accepted tasks that the ledger could not record. They are paid for, so they decide
     /// about the exit code and the advice.
     pub fn with_unrecorded(mut self, tasks: Vec<TaskRef>) -> Self {
@@ -70,15 +65,15 @@ impl Failure {
         }
         let (kind, exit) = match error.kind() {
             ErrorKind::Locked => (LOCKED, Exit::Other),
-            ErrorKind::Job => (Kind("validation"), Exit::Usage),
-            ErrorKind::State => (Kind("state"), Exit::Usage),
+            ErrorKind::Job => ("validation", Exit::Usage),
+            ErrorKind::State => ("state", Exit::Usage),
             ErrorKind::Foreign => (FOREIGN, Exit::Other),
-            ErrorKind::Elsewhere => (Kind("elsewhere"), Exit::Usage),
-            ErrorKind::Hold => (Kind("hold"), Exit::Other),
-            ErrorKind::File => (Kind("file"), Exit::Other),
-            ErrorKind::Outage => (Kind::from(imagekiln::ErrorKind::Outage), Exit::Network),
-            ErrorKind::Client => (Kind::default(), Exit::Other),
-            _ => (Kind("ledger"), Exit::Other),
+            ErrorKind::Elsewhere => ("elsewhere", Exit::Usage),
+            ErrorKind::Hold => ("hold", Exit::Other),
+            ErrorKind::File => ("file", Exit::Other),
+            ErrorKind::Outage => (imagekiln::ErrorKind::Outage.as_str(), Exit::Network),
+            ErrorKind::Client => ("other", Exit::Other),
+            _ => ("ledger", Exit::Other),
         };
         let mut failure = Self::new(kind, exit, message);
         failure.causes = super::causes(error.source());

@@ -1,12 +1,12 @@
 //! The exit codes and the kinds of failures, which scripts may rely on.
 
 use serde::Serialize;
-use serde_json::{Value, json};
 
-use crate::text::table::Table;
+use crate::text::Table;
 
 /// The outcomes of the program.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(into = "u8")]
 pub enum Exit {
     Success = 0,
     #[default]
@@ -29,8 +29,8 @@ pub enum Exit {
 
 /// A row of the table of exit codes: what a script can conclude from a code.
 #[derive(Serialize)]
-struct Row {
-    code: u8,
+pub struct Row {
+    code: Exit,
     /// Whether the same command may succeed if it is run again later, and charges nothing twice.
     retry: bool,
     /// Whether a command with this exit code has submitted something that is charged.
@@ -41,7 +41,8 @@ struct Row {
 /// For codes that do not say whether anything is charged: the output of the command does.
 const SHOWN: &str = "see output";
 
-const ROWS: [Row; 16] = [
+/// The table of all exit codes, as programs get it.
+pub const ROWS: [Row; 16] = [
     row(Exit::Success, false, SHOWN, "success"),
     row(Exit::Other, false, SHOWN, "a local file or another local error, or some pictures failed"),
     row(Exit::Usage, false, "no", "invalid usage, settings or request, or a wrong base URL"),
@@ -75,18 +76,13 @@ const ROWS: [Row; 16] = [
     row(Exit::Interrupted, false, SHOWN, "interrupted; a submitted task continues"),
 ];
 
-const fn row(exit: Exit, retry: bool, charged: &'static str, meaning: &'static str) -> Row {
-    Row { code: exit.code(), retry, charged, meaning }
+const fn row(code: Exit, retry: bool, charged: &'static str, meaning: &'static str) -> Row {
+    Row { code, retry, charged, meaning }
 }
 
-impl Exit {
-    pub const fn code(self) -> u8 {
-        self as u8
-    }
-
-    fn if_charged(self, is_charged: bool) -> Self {
-        let says_no = ROWS.iter().any(|row| row.code == self.code() && row.charged == "no");
-        if is_charged && says_no { Self::Other } else { self }
+impl From<Exit> for u8 {
+    fn from(exit: Exit) -> Self {
+        exit as Self
     }
 }
 
@@ -114,7 +110,9 @@ const WORST_FIRST: [Exit; 15] = [
 /// Returns the exit code of a command with these failures. If anything was charged, codes that say
 /// the opposite become [`Exit::Other`].
 pub fn worst(exits: impl IntoIterator<Item = Exit>, is_charged: bool) -> Option<Exit> {
-    let exits: Vec<_> = exits.into_iter().map(|exit| exit.if_charged(is_charged)).collect();
+    let says_no = |exit| ROWS.iter().any(|row| row.code == exit && row.charged == "no");
+    let of = |exit| if is_charged && says_no(exit) { Exit::Other } else { exit };
+    let exits: Vec<_> = exits.into_iter().map(of).collect();
     WORST_FIRST.into_iter().find(|exit| exits.contains(exit))
 }
 
@@ -122,15 +120,10 @@ pub fn worst(exits: impl IntoIterator<Item = Exit>, is_charged: bool) -> Option<
 pub fn table() -> Table<4> {
     let rows = ROWS.iter().map(|row| {
         let retry = if row.retry { "yes" } else { "no" };
-        [row.code.to_string(), retry.into(), row.charged.into(), row.meaning.into()]
+        [u8::from(row.code).to_string(), retry.into(), row.charged.into(), row.meaning.into()]
     });
     let heading = ["CODE", "RETRY", "CHARGED", "MEANING"];
     Table::with_heading(heading, rows).wrapped(&[3]).numbers(&[0])
-}
-
-/// The table of all exit codes, for programs.
-pub fn for_programs() -> Value {
-    json!(ROWS)
 }
 
 /// The kinds of failures and their meanings, which the help of `kiln exit-codes` lists.
@@ -180,11 +173,6 @@ pub const KINDS: [(&str, &str); 43] = [
     ("other", "another local error"),
 ];
 
-/// Whether [`KINDS`] lists the kind, so that programs can rely on it.
-pub fn is_known_kind(kind: &str) -> bool {
-    KINDS.iter().any(|(known, _)| *known == kind)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -193,13 +181,13 @@ mod tests {
     #[test]
     fn the_worst_of_all_combinations_decides() {
         let order = [8, 6, 5, 4, 10, 7];
-        let exit = |code: u8| WORST_FIRST.into_iter().find(|exit| exit.code() == code).unwrap();
+        let exit = |code: u8| WORST_FIRST.into_iter().find(|exit| *exit as u8 == code).unwrap();
         for chosen in 1_u32..1 << order.len() {
             let codes = order.iter().enumerate().filter(|(at, _)| chosen & 1 << at != 0);
             let codes: Vec<u8> = codes.map(|(_, code)| *code).collect();
             let exits = || codes.iter().rev().map(|code| exit(*code));
-            assert_eq!(worst(exits(), false).map(Exit::code), Some(codes[0]), "{codes:?}");
-            let charged = worst(exits(), true).map(Exit::code);
+            assert_eq!(worst(exits(), false).map(u8::from), Some(codes[0]), "{codes:?}");
+            let charged = worst(exits(), true).map(u8::from);
             let expected = if codes[0] == 7 { 1 } else { codes[0] };
             assert_eq!(charged, Some(expected), "{codes:?}");
         }
@@ -207,8 +195,8 @@ mod tests {
 
     #[test]
     fn every_failure_has_a_place_in_the_order() {
-        let failures = ROWS.iter().filter(|row| row.code != 0);
-        let ranked = |row: &Row| WORST_FIRST.iter().any(|exit| exit.code() == row.code);
+        let failures = ROWS.iter().filter(|row| row.code != Exit::Success);
+        let ranked = |row: &Row| WORST_FIRST.contains(&row.code);
         assert!(failures.clone().all(ranked) && failures.count() == WORST_FIRST.len());
     }
 }

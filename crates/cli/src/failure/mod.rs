@@ -21,8 +21,8 @@ pub use self::{
     advice::{Left, Remedy, settle},
     exit::Exit,
 };
-use crate::text::sanitize::one_line;
-use imagekiln::{Billing, Error, ErrorKind, TaskRef, Violation, text::counted};
+use crate::text::one_line;
+use imagekiln::{Billing, Error, ErrorKind, TaskRef, Violation};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LineProblem {
@@ -47,21 +47,18 @@ impl fmt::Display for LineProblem {
 #[derive(Debug)]
 pub struct Failure(Box<Parts>);
 
-/// The kind of a failure, which programs can check. If the client reports a problem, the failure
-/// has the kind of the client's error; if this program finds the same problem itself, it uses the
-/// same kind. Other problems of this program have kinds of their own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Kind(pub &'static str);
-
-#[derive(Debug, Default)]
+/// The parts of a failure. Programs get them in this order, as the event `error`.
+#[derive(Debug, Default, Serialize)]
+#[serde(tag = "event", rename = "error")]
 pub struct Parts {
-    pub kind: Kind,
-    pub exit: Exit,
+    /// The kind, which programs can check. If the client reports a problem, the failure has the
+    /// kind of the client's error; if this program finds the same problem itself, it uses the same
+    /// kind. Other problems of this program have kinds of their own.
+    pub kind: &'static str,
+    pub reason: Option<&'static str>,
     pub message: String,
     pub causes: Vec<String>,
     pub advice: Option<String>,
-    /// The environment variable of the setting that is missing or invalid.
-    pub setting: Option<&'static str>,
     pub violations: Vec<Violation>,
     /// The problems of a job file, one of each kind.
     pub problems: Vec<LineProblem>,
@@ -69,85 +66,65 @@ pub struct Parts {
     pub more_problems: usize,
     pub status: Option<u16>,
     pub request_id: Option<String>,
-    pub billing_unknown: bool,
     pub task: Option<TaskRef>,
-    /// Tasks that the service accepted and that a ledger could not record.
-    pub unrecorded: Vec<TaskRef>,
     /// The command that resumes the task, if resuming can help.
+    #[serde(rename = "resume")]
     pub resume_command: Option<String>,
+    #[serde(rename = "may_have_been_billed")]
+    pub billing_unknown: bool,
+    #[serde(rename = "exit_code")]
+    pub exit: Exit,
+    /// Tasks that the service accepted and that a ledger could not record.
+    #[serde(rename = "tasks", skip_serializing_if = "Vec::is_empty")]
+    pub unrecorded: Vec<TaskRef>,
+    /// The path at which the bytes of a damaged delivery were kept. It may not be valid Unicode.
+    #[serde(skip)]
+    pub kept: Option<PathBuf>,
+    /// The environment variable of the setting that is missing or invalid.
+    #[serde(skip)]
+    pub setting: Option<&'static str>,
     /// The number of the submission, if the history has it.
+    #[serde(skip)]
     pub number: Option<u64>,
     /// The remedy if the picture could not be written.
+    #[serde(skip)]
     pub remedy: Option<Remedy>,
-    pub reason: Option<&'static str>,
-    /// The path at which the bytes of a damaged delivery were kept.
-    pub kept: Option<PathBuf>,
-}
-
-impl Default for Kind {
-    fn default() -> Self {
-        Self("other")
-    }
-}
-
-impl From<ErrorKind> for Kind {
-    fn from(kind: ErrorKind) -> Self {
-        Self(kind.as_str())
-    }
-}
-
-impl From<&'static str> for Kind {
-    fn from(name: &'static str) -> Self {
-        Self(name)
-    }
-}
-
-impl PartialEq<ErrorKind> for Kind {
-    fn eq(&self, kind: &ErrorKind) -> bool {
-        *self == Self::from(*kind)
-    }
 }
 
 impl Failure {
-    fn new(kind: impl Into<Kind>, exit: Exit, message: impl Into<String>) -> Self {
-        let (kind, message) = (kind.into(), message.into());
-        debug_assert!(exit::is_known_kind(kind.0), "{}", kind.0);
-        Self(Box::new(Parts { kind, exit, message, ..Parts::default() }))
+    pub fn new(kind: &'static str, exit: Exit, message: impl Into<String>) -> Self {
+        debug_assert!(exit::KINDS.iter().any(|(known, _)| *known == kind), "{kind}");
+        Self(Box::new(Parts { kind, exit, message: message.into(), ..Parts::default() }))
+    }
+
+    /// Whether the client reports such problems with this kind of error.
+    pub fn is(&self, kind: ErrorKind) -> bool {
+        self.kind == kind.as_str()
     }
 
     /// The command line is invalid.
     pub fn usage(message: impl Into<String>) -> Self {
-        Self::new(ErrorKind::Usage, Exit::Usage, message)
+        Self::new(ErrorKind::Usage.as_str(), Exit::Usage, message)
     }
 
     /// The contract allows the request, but the user cannot have meant it.
     pub fn request(message: impl Into<String>) -> Self {
-        Self::new(ErrorKind::Validation, Exit::Usage, message)
+        Self::new(ErrorKind::Validation.as_str(), Exit::Usage, message)
     }
 
     /// A setting is missing or invalid.
     pub fn settings(message: impl Into<String>) -> Self {
-        Self::new(ErrorKind::Settings, Exit::Usage, message)
-    }
-
-    /// A job file has `count` problems. `problems` has one of each kind; `more` is the number of
-    /// problems of other kinds.
-    pub fn lines(file: &str, problems: Vec<LineProblem>, count: usize, more: usize) -> Self {
-        let message = format!("{file} has {}", counted(count, "problem"));
-        let mut failure = Self::new(ErrorKind::Validation, Exit::Usage, message);
-        failure.more_problems = more;
-        failure.problems = problems;
-        failure.advise("nothing was sent; correct the lines, and run the command again")
+        Self::new(ErrorKind::Settings.as_str(), Exit::Usage, message)
     }
 
     pub fn webhook(reason: &'static str, message: impl Into<String>) -> Self {
-        let mut failure = Self::new(ErrorKind::Webhook, Exit::WebhookRefused, message);
+        let mut failure = Self::new(ErrorKind::Webhook.as_str(), Exit::WebhookRefused, message);
         failure.reason = Some(reason);
         failure
     }
 
     pub fn file(what: impl Display, error: io::Error) -> Self {
-        Self::new(ErrorKind::File, Exit::Other, what.to_string()).caused_by(&error)
+        Self::new(ErrorKind::File.as_str(), Exit::Other, what.to_string()).caused_by(&error)
     }
 
     pub fn other(what: impl Into<String>, error: &(dyn error::Error + 'static)) -> Self {
@@ -157,7 +134,7 @@ impl Failure {
     /// The service does not know a task whose id the user has given.
     pub fn unknown_task(id: &str) -> Self {
         let message = format!("the service does not know the task {id}");
-        Self::new(ErrorKind::TaskNotFound, Exit::TaskFailed, message)
+        Self::new(ErrorKind::TaskNotFound.as_str(), Exit::TaskFailed, message)
     }
 
     /// A submission was sent to another service, so only a client of that service can continue it.
@@ -165,7 +142,7 @@ impl Failure {
         let service = one_line(service);
         let message = format!("submission @{number} was sent to another service, {service}");
         let exit = if task.is_some() { Exit::Continues } else { Exit::BillingUnknown };
-        let mut failure = Self::new(ErrorKind::Usage, exit, message);
+        let mut failure = Self::new(ErrorKind::Usage.as_str(), exit, message);
         failure.number = Some(number);
         failure.task = task.cloned();
         failure.billing_unknown = task.is_none();
@@ -180,12 +157,12 @@ impl Failure {
 
     /// The pictures cost more than the user allows.
     pub fn over_budget(message: String) -> Self {
-        Self::new(ErrorKind::Payment, Exit::Unpaid, message)
+        Self::new(ErrorKind::Payment.as_str(), Exit::Unpaid, message)
             .advise("nothing was sent; pass a higher --budget, or make fewer pictures")
     }
 
     pub fn late(task: &TaskRef) -> Self {
-        Self::new(ErrorKind::Deadline, Exit::Continues, "the deadline passed").about(task)
+        Self::new(ErrorKind::Deadline.as_str(), Exit::Continues, "the deadline passed").about(task)
     }
 
     /// The user interrupted a command that knows the id of its task.
@@ -208,15 +185,9 @@ impl Failure {
         Self::new("interrupted", Exit::Interrupted, "interrupted").advise("nothing was changed")
     }
 
-    /// A setting has no value.
-    pub fn unset(name: &str) -> Self {
-        Self::new("settings", Exit::Unset, format!("`{name}` is not set"))
-            .advise(format!("`kiln config set {name} VALUE` sets it"))
-    }
-
     /// A submission was abandoned before its response arrived, so nobody knows whether it is
     /// billed.
-    pub fn billing_unknown(kind: impl Into<Kind>, message: impl Into<String>) -> Self {
+    pub fn billing_unknown(kind: &'static str, message: impl Into<String>) -> Self {
         let mut failure = Self::new(kind, Exit::BillingUnknown, message);
         failure.billing_unknown = true;
         failure.advise(advice::CHECK_USAGE)
@@ -234,11 +205,6 @@ impl Failure {
 
     pub fn remedied_by(mut self, remedy: Remedy) -> Self {
         self.remedy = Some(remedy);
-        self
-    }
-
-    pub fn about_variable(mut self, variable: &'static str) -> Self {
-        self.setting = Some(variable);
         self
     }
 
@@ -277,7 +243,7 @@ impl Failure {
 
     /// Whether a task is known that may still produce its picture.
     pub fn leaves_a_picture_to_fetch(&self) -> bool {
-        let has_ended = self.kind == ErrorKind::TaskFailed || self.kind == ErrorKind::Moderated;
+        let has_ended = self.is(ErrorKind::TaskFailed) || self.is(ErrorKind::Moderated);
         self.task.is_some() && !self.billing_unknown && !has_ended
     }
 }
@@ -298,7 +264,7 @@ impl From<Error> for Failure {
 impl From<&Error> for Failure {
     fn from(error: &Error) -> Self {
         Self(Box::new(Parts {
-            kind: error.kind().into(),
+            kind: error.kind().as_str(),
             exit: exit_of(error),
             message: message(error),
             causes: causes(error::Error::source(error)),

@@ -8,7 +8,7 @@ use std::{
 use serde_json::Value;
 
 use super::{Entry, numbered, read, request};
-use crate::{failure::Failure, models, process::Process, text::sanitize::one_line};
+use crate::{failure::Failure, models, process::Process, text::one_line};
 use imagekiln::{Operation, TaskRef};
 use imagekiln_label::Description;
 
@@ -43,14 +43,6 @@ pub fn by_number(process: &Process, text: &str) -> Result<Option<Entry>, Failure
     numbered(process, number)?.ok_or_else(missing).map(Some)
 }
 
-/// Returns the newest submission for which a condition holds.
-pub fn first(
-    process: &Process,
-    is_it: impl FnMut(&Entry) -> bool,
-) -> Result<Option<Entry>, Failure> {
-    Ok(read(process)?.flatten().find(is_it))
-}
-
 pub fn by_task(process: &Process, task: &TaskRef) -> Result<Option<Entry>, Failure> {
     let is_it = |entry: &Entry| match task.submission() {
         Some(submission) => entry.submission() == submission,
@@ -59,7 +51,7 @@ pub fn by_task(process: &Process, task: &TaskRef) -> Result<Option<Entry>, Failu
             other.id() == task.id() && regions.is_none_or(|(one, other)| one == other)
         }),
     };
-    first(process, is_it)
+    Ok(read(process)?.flatten().find(is_it))
 }
 
 /// Returns the submission whose task has this id, or the only one whose id starts with the text.
@@ -187,11 +179,9 @@ fn of_file(process: &Process, path: &Path, batches: OfBatches) -> Result<Option<
         Some(picture) => (PathBuf::from(picture), path.to_owned()),
         None => (path.to_owned(), PathBuf::from(format!("{beside}{DESCRIPTION}"))),
     };
+    let real = |path: &Path| fs::canonicalize(path).ok();
     let same = |one: &Path, other: &Path| {
-        one == other
-            || fs::canonicalize(one)
-                .ok()
-                .is_some_and(|one| fs::canonicalize(other).is_ok_and(|other| one == other))
+        one == other || real(one).is_some_and(|one| real(other).is_some_and(|other| one == other))
     };
     let is_there = |entry: &Entry| entry.saved_path().is_some_and(|saved| same(saved, &picture));
     // The digest recognizes a picture that was copied, renamed or moved. Only this file is read, no

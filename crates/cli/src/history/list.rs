@@ -4,18 +4,12 @@ use std::{collections::BTreeMap, path::Path, time::SystemTime};
 
 use serde_json::{Value, json};
 
-use super::{Entry, Found, numbered, prices::Prices, relative, request};
+use super::{Entry, Found, costs::Prices, numbered, relative, request};
 use crate::{
     failure::Failure,
     output::{Output, write_failed},
     process::Process,
-    text::{
-        fit::wrapped,
-        json::json_line,
-        sanitize::printable,
-        table::Table,
-        times::{Clock, rfc3339, seconds},
-    },
+    text::{Clock, Table, json::json_line, printable, rfc3339, seconds, wrapped},
 };
 use imagekiln::{
     TaskRef,

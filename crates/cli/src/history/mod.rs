@@ -3,14 +3,12 @@
 //! batch, so `resume` and `@3` work for each of them.
 
 pub mod ancestry;
-mod deleted;
+pub mod costs;
 pub mod destination;
 pub mod durations;
 pub mod find;
 pub mod list;
-pub mod prices;
 pub mod request;
-pub mod spending;
 mod turns;
 
 use std::{
@@ -22,11 +20,15 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use tokio::sync::watch;
 
 #[cfg(feature = "batch")]
 pub use self::destination::StoredPath;
-pub use self::destination::{Destination, relative};
-use self::turns::{Turn, Turns};
+pub use self::{
+    costs::Prices,
+    destination::{Destination, relative},
+    find::Made,
+};
 use crate::{
     failure::Failure,
     files::{
@@ -36,11 +38,11 @@ use crate::{
     models::{PROMPT, SEED},
     output::Output,
     process::Process,
-    text::sanitize::one_line,
+    text::one_line,
 };
 use imagekiln::{
     Error, TaskRef, TaskStatus,
-    journal::{Directory, Journal as _, Key, Listed, Origin, Record, State, Step, Unreadable},
+    journal::{Directory, Journal as _, Listed, Origin, Record, State, Step, Unreadable},
 };
 
 /// The path that the history records for a picture on standard output.
@@ -107,7 +109,8 @@ pub struct History {
     /// The highest number in the history when this command opened it.
     before: u64,
     kept: Arc<[Kept]>,
-    turns: Turns,
+    /// The index of the next picture to record.
+    next: Arc<watch::Sender<usize>>,
 }
 
 impl History {
@@ -122,8 +125,8 @@ impl History {
             Err(unreadable) => unreadable.number,
         });
         let command = format!("{:016x}", fastrand::u64(..));
-        let (kept, turns) = (kept.into(), Turns::new());
-        Ok(Self { directory, output: output.clone(), command, before, kept, turns })
+        let (kept, next) = (kept.into(), Arc::default());
+        Ok(Self { directory, output: output.clone(), command, before, kept, next })
     }
 
     pub fn path(&self) -> &Path {
@@ -134,17 +137,7 @@ impl History {
     pub fn origin(&self, index: usize) -> Origin {
         let origin = Origin::new(&self.command);
         let Some(kept) = self.kept.get(index) else { return origin };
-        let origin = match kept.destination.output() {
-            Some(path) => origin.target(path),
-            None => origin,
-        };
-        origin.context(kept)
-    }
-
-    /// Returns the turn of a picture to be recorded. When it is dropped, the next picture has its
-    /// turn.
-    pub fn turn(&self, index: usize) -> Turn {
-        self.turns.of(index)
+        kept.destination.output().into_iter().fold(origin, Origin::target).context(kept)
     }
 
     /// Returns the last submission of this command for a picture.
@@ -287,12 +280,6 @@ impl Entry {
 
     pub fn submission(&self) -> &str {
         self.record.intent().id()
-    }
-
-    /// Returns the name of the key, or the id of the submission if it has no key.
-    pub fn submission_key(&self) -> &str {
-        let intent = self.record.intent();
-        intent.key().map_or(intent.id(), Key::name)
     }
 
     /// When the request was sent.

@@ -12,7 +12,7 @@ use std::{
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::{failure::Failure, text::sanitize::one_line};
+use crate::{failure::Failure, text::one_line};
 use imagekiln::{Operation, Request};
 use imagekiln_label::describe_request;
 

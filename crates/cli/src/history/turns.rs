@@ -15,49 +15,38 @@ use imagekiln::{
 /// because the picture matters more than the order.
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
-/// The index of the next picture to record.
-#[derive(Clone)]
-pub struct Turns(Arc<watch::Sender<usize>>);
-
-impl Turns {
-    pub fn new() -> Self {
-        Self(Arc::new(watch::Sender::new(0)))
-    }
-
-    /// Returns the turn of a picture. When it is dropped, the next picture has its turn.
-    pub fn of(&self, index: usize) -> Turn {
-        Turn { turns: self.clone(), index }
-    }
-}
-
+/// The turn of a picture to be recorded. When it is dropped, the next picture has its turn.
 pub struct Turn {
-    turns: Turns,
+    /// The index of the next picture to record.
+    next: Arc<watch::Sender<usize>>,
     index: usize,
-}
-
-impl Turn {
-    async fn wait(&self) {
-        let mut next = self.turns.0.subscribe();
-        let _ = timeout(LONGEST_WAIT, next.wait_for(|next| *next >= self.index)).await;
-    }
 }
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        self.turns.0.send_modify(|next| *next = (*next).max(self.index + 1));
+        self.next.send_modify(|next| *next = (*next).max(self.index + 1));
     }
 }
 
-fn index_of(intent: &Intent) -> usize {
-    intent.context().map_or(0, |kept: Kept| kept.index)
+impl History {
+    pub fn turn(&self, index: usize) -> Turn {
+        Turn { next: Arc::clone(&self.next), index }
+    }
+
+    /// Waits for the turn of the picture with this intent.
+    async fn turn_of(&self, intent: &Intent) -> Turn {
+        let turn = self.turn(intent.context().map_or(0, |kept: Kept| kept.index));
+        let mut next = self.next.subscribe();
+        let _ = timeout(LONGEST_WAIT, next.wait_for(|next| *next >= turn.index)).await;
+        turn
+    }
 }
 
 /// Passes everything to the directory, and records the pictures of this command in their order.
 impl Journal for History {
     fn intend<'a>(&'a self, intent: &'a Intent) -> JournalFuture<'a, ()> {
         Box::pin(async move {
-            let turn = self.turn(index_of(intent));
-            turn.wait().await;
+            let _turn = self.turn_of(intent).await;
             self.directory.intend(intent).await
         })
     }
@@ -68,8 +57,7 @@ impl Journal for History {
         key: &'a Key,
     ) -> JournalFuture<'a, Option<Keyed>> {
         Box::pin(async move {
-            let turn = self.turn(index_of(intent));
-            turn.wait().await;
+            let _turn = self.turn_of(intent).await;
             self.directory.intend_once(intent, key).await
         })
     }

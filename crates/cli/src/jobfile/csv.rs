@@ -12,7 +12,7 @@ use super::{
     lines::{BARE_CR, LONGEST, Line, Lines},
     planner::Planner,
 };
-use crate::text::sanitize::one_line;
+use crate::text::one_line;
 
 const NEVER_CLOSED: &str = "has a quote that is never closed";
 
@@ -87,7 +87,7 @@ fn record(line: u64, header: &Header, cells: &StringRecord, planner: &mut Planne
             format!("number of cells: is {cells}; must be {columns}, as in the header"),
         );
     }
-    let mut draft = Draft::new(line);
+    let mut draft = Draft { line, ..Draft::default() };
     let filled = header.names.iter().zip(cells).filter(|(_, text)| !text.is_empty());
     let set = filled.map(|(key, text)| {
         draft.set_by(header.prompt.as_deref(), key, Cell::Text(text.to_owned()))

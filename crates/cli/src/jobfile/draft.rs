@@ -3,7 +3,6 @@
 use serde_json::Value;
 
 use crate::models::PROMPT;
-use imagekiln::complete_model;
 
 /// The members of a job that are not fields of its model.
 pub const OWN: [&str; 8] =
@@ -73,24 +72,6 @@ impl Setting {
 }
 
 impl Draft {
-    pub fn new(line: u64) -> Self {
-        Self { line, ..Self::default() }
-    }
-
-    /// Replaces the name of a finetuned model, such as `gen-2-klein-9b-kv-finetuned`, by the name
-    /// of its model and a setting for the path parameter.
-    pub fn fill_model(&mut self) {
-        let Some(name) = self.model.take() else { return };
-        self.model = Some(match complete_model(&name) {
-            None => name,
-            Some(found) => {
-                let value = Cell::Text(found.value.to_owned());
-                self.settings.push(Setting::new(found.parameter.name, value));
-                found.model.name.to_owned()
-            }
-        });
-    }
-
     /// Sets a member of the job, or a field. If the list has the prompt under another name than
     /// [`PROMPT`], `prompt` is that name, and a member that is called [`PROMPT`] becomes metadata.
     pub fn set_by(&mut self, prompt: Option<&str>, key: &str, value: Cell) -> Result<(), String> {

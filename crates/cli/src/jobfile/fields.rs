@@ -6,7 +6,7 @@ use std::{fs, path::Path};
 use serde_json::Value;
 
 use super::draft::{Cell, OWN, Part, Setting};
-use crate::{args::options::WEBHOOK_SECRET, models::PROMPT, text::sanitize::one_line};
+use crate::{args::options::WEBHOOK_SECRET, models::PROMPT, text::one_line};
 use imagekiln::{
     Field, FieldKind, ImageInput, Operation, Request, WEBHOOK_SECRET_VARIABLE, models,
     text::{hint, is_data_url, is_url, nearest},

@@ -13,45 +13,36 @@ use serde_json::Value;
 
 use super::{
     draft::{Cell, Draft},
-    lines::Lines,
+    lines::{Line, Lines},
     planner::Planner,
 };
-use crate::text::sanitize::one_line;
+use crate::text::one_line;
 use imagekiln::text::without_value;
 
 pub fn read(input: impl BufRead, planner: &mut Planner<'_>) -> io::Result<()> {
     let mut lines = Lines::new(input);
-    while let Some(line) = lines.next()? {
-        let text = match line.text {
-            Ok(text) if text.trim().is_empty() => continue,
-            Ok(text) => text,
-            Err(problem) => {
-                planner.problem(line.number, problem);
-                continue;
-            }
-        };
-        let Members(members) = match serde_json::from_str(&text) {
-            Ok(members) => members,
-            Err(error) => {
-                planner.problem(line.number, malformed(&error));
-                continue;
-            }
-        };
-        drop(text);
-        let mut draft = Draft::new(line.number);
-        let prompt = match planner.prompt_among(members.iter().map(|(key, _)| key.as_str())) {
-            Ok(prompt) => prompt,
-            Err(problem) => {
-                planner.problem(line.number, problem);
-                continue;
-            }
-        };
-        let set = members
-            .into_iter()
-            .map(|(key, value)| draft.set_by(prompt.as_deref(), &key, Cell::Json(value)));
-        let problems: Vec<String> = set.filter_map(Result::err).collect();
-        planner.add_unless(draft, problems);
+    while let Some(Line { number, text, .. }) = lines.next()? {
+        if let Err(problem) = text.and_then(|text| add(number, text, planner)) {
+            planner.problem(number, problem);
+        }
     }
+    Ok(())
+}
+
+/// Adds the job of a line, unless the line is blank.
+fn add(line: u64, text: String, planner: &mut Planner<'_>) -> Result<(), String> {
+    if text.trim().is_empty() {
+        return Ok(());
+    }
+    let Members(members) = serde_json::from_str(&text).map_err(|error| malformed(&error))?;
+    drop(text);
+    let prompt = planner.prompt_among(members.iter().map(|(key, _)| key.as_str()))?;
+    let mut draft = Draft { line, ..Draft::default() };
+    let set = members
+        .into_iter()
+        .map(|(key, value)| draft.set_by(prompt.as_deref(), &key, Cell::Json(value)));
+    let problems: Vec<String> = set.filter_map(Result::err).collect();
+    planner.add_unless(draft, problems);
     Ok(())
 }
 

@@ -47,7 +47,10 @@ pub use self::{
     upright::Upright,
 };
 use crate::{
-    args::{output::FORMAT, seeds},
+    args::{
+        output::FORMAT,
+        request::{seed_of, with_seed},
+    },
     failure::Failure,
     models::{PROMPT, SEED},
 };
@@ -108,7 +111,8 @@ impl FileJob {
     /// seed depends only on the name of the job, so the job is the same each time the file is read.
     /// A ledger that has the same job without a seed refuses it.
     pub fn with_seed(self) -> Self {
-        Self { request: seeds::with_seed(&self.name, self.request), ..self }
+        let request = with_seed(self.request, seed_of(&self.name));
+        Self { request, ..self }
     }
 
     /// The path of the picture below the output, as far as it is known before the job is submitted.
@@ -135,9 +139,8 @@ impl FileJob {
             prompt: self.request.text(PROMPT).unwrap_or_default(),
             seed: self.request.integer(SEED),
             model: &self.request.model_name(),
-            date: "",
-            id: "",
             ext: kind.map_or("", FileKind::extension),
+            ..TemplateFields::default()
         });
         Ok(if filled.is_plain() {
             filled.render(&TemplateFields::default())
@@ -219,23 +222,19 @@ pub fn read(path: &Path, format: Option<Format>, defaults: &Defaults) -> Result<
         Failure::usage(format!("the format of {} is not known", path.display()))
             .advise("nothing was sent; add --format jsonl, csv, tsv or text")
     })?;
-    let folder = path.parent().unwrap_or(path);
-    let name = path.display().to_string();
-    jobs_of(open(path)?, format, Planner::new(name, folder, defaults))
+    let (name, folder) = (path.display().to_string(), path.parent().unwrap_or(path));
+    read_from(open(path)?, (&name, folder), format, defaults)
 }
 
-/// Reads all jobs of another input, such as standard input, which failures call `name`. Paths of
-/// images are relative to the current directory.
+/// Reads all jobs of an input, which failures call `name`. Paths of images are relative to the
+/// folder, which is the current directory if it is empty.
 pub fn read_from(
     input: impl BufRead,
-    name: &str,
+    (name, folder): (&str, &Path),
     format: Format,
     defaults: &Defaults,
 ) -> Result<List, Failure> {
-    jobs_of(input, format, Planner::new(name.to_owned(), Path::new(""), defaults))
-}
-
-fn jobs_of(input: impl BufRead, format: Format, mut planner: Planner) -> Result<List, Failure> {
+    let mut planner = Planner::new(name.to_owned(), folder, defaults);
     let read = match format {
         Format::Jsonl => jsonl::read(input, &mut planner),
         Format::Csv | Format::Tsv => csv::read(input, format == Format::Tsv, &mut planner),

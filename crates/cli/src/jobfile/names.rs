@@ -23,24 +23,20 @@ const LONGEST_SLUG: usize = 32;
 /// changed.
 const NOT_IN_NAMES: &str = "webhook_url";
 
-/// Creates names.
-#[derive(Default)]
-pub struct Names {
-    /// How often each name was created.
-    counts: HashMap<String, u64>,
-}
-
-impl Names {
-    /// Creates the name of a request. `written` contains the fields as the user wrote them, with
-    /// relative paths, so that the name does not depend on the current directory.
-    pub fn create(&mut self, operation: &Operation, written: &BTreeMap<&str, Value>) -> String {
-        let base = base(operation, written);
-        let count = self.counts.entry(base.clone()).or_default();
-        *count += 1;
-        match *count {
-            1 => base,
-            count => format!("{base}-{count}"),
-        }
+/// Creates the name of a request. `counts` says how often each name was created. `written` contains
+/// the fields as the user wrote them, with relative paths, so that the name does not depend on the
+/// current directory.
+pub fn create(
+    counts: &mut HashMap<String, u64>,
+    operation: &Operation,
+    written: &BTreeMap<&str, Value>,
+) -> String {
+    let base = base(operation, written);
+    let count = counts.entry(base.clone()).or_default();
+    *count += 1;
+    match *count {
+        1 => base,
+        count => format!("{base}-{count}"),
     }
 }
 
@@ -88,7 +84,7 @@ mod tests {
         let operation = find_model("gen-2-pro").unwrap();
         let fields = fields.as_object().unwrap();
         let written = fields.iter().map(|(name, value)| (name.as_str(), value.clone()));
-        Names::default().create(operation, &written.collect())
+        create(&mut HashMap::new(), operation, &written.collect())
     }
 
     /// If this test fails, users will pay for their jobs again.

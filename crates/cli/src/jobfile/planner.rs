@@ -13,7 +13,7 @@ use super::{
     Defaults, FileJob, List,
     draft::{Cell, Draft, Part, Setting, find_prompt},
     fields::{self, Converted, is_foreign},
-    names::Names,
+    names,
     problems::Problems,
     upright::Copies,
 };
@@ -21,9 +21,12 @@ use crate::{
     failure::{Failure, LineProblem, advice},
     making::checks::{MissingInput, is_mask, mask_problem, masks},
     models::PROMPT,
-    text::sanitize::{one_line, printable},
+    text::{one_line, printable},
 };
-use imagekiln::{ImageInput, Operation, Request, find_model, models, text::hint};
+use imagekiln::{
+    ImageInput, Operation, Request, complete_model, find_model, models,
+    text::{counted, hint},
+};
 use imagekiln_batch::Job;
 use imagekiln_label::Template;
 
@@ -38,9 +41,10 @@ pub struct Planner<'a> {
     pub defaults: &'a Defaults,
     pub list: List,
     problems: Problems,
-    names: Names,
-    /// The names and the targets that jobs have taken, each with the line of its job.
-    taken: HashMap<(Taken, String), u64>,
+    /// How often each name was created.
+    names: HashMap<String, u64>,
+    /// The values of `name` and `target` that jobs have taken, each with the line of its job.
+    taken: HashMap<(&'static str, String), u64>,
     /// The problem of each mask that was read, or `None` if the mask is fine. Many jobs may use the
     /// same mask, which is then decoded only once.
     masks: HashMap<PathBuf, Option<&'static str>>,
@@ -48,12 +52,6 @@ pub struct Planner<'a> {
     /// Whether some image has the wrong size only because it is stored turned, so that `--upright`
     /// would help.
     fits_upright: bool,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Taken {
-    Name,
-    Target,
 }
 
 impl<'a> Planner<'a> {
@@ -64,7 +62,7 @@ impl<'a> Planner<'a> {
             defaults,
             list: List::default(),
             problems: Problems::default(),
-            names: Names::default(),
+            names: HashMap::new(),
             taken: HashMap::new(),
             masks: HashMap::new(),
             copies: Copies::default(),
@@ -131,7 +129,13 @@ impl<'a> Planner<'a> {
 
     fn add_one(&mut self, mut draft: Draft) {
         let line = draft.line;
-        draft.fill_model();
+        // The name of a finetuned model, such as `gen-2-klein-9b-kv-finetuned`, stands for the name
+        // of its model and a setting for the path parameter.
+        if let Some(found) = draft.model.as_deref().and_then(complete_model) {
+            let value = Cell::Text(found.value.to_owned());
+            draft.settings.push(Setting::new(found.parameter.name, value));
+            draft.model = Some(found.model.name.to_owned());
+        }
         let operation = match draft.model.as_deref().map(find) {
             None => self.defaults.model,
             Some(Ok(operation)) => operation,
@@ -145,9 +149,9 @@ impl<'a> Planner<'a> {
             }
         };
         let name = draft.name.unwrap_or(name);
-        self.take(Taken::Name, &name, line);
+        self.take("name", &name, line);
         if let Some(target) = draft.target.as_deref().filter(|target| !target.contains('{')) {
-            self.take(Taken::Target, target, line);
+            self.take("target", target, line);
         }
         if let Some(Err(problem)) = draft.target.as_deref().map(Template::parse) {
             return self.problem(line, problem.to_string());
@@ -187,7 +191,7 @@ impl<'a> Planner<'a> {
 
     /// Returns the jobs, or a failure if there is any problem.
     pub fn finish(mut self) -> Result<List, Failure> {
-        self.list.upright = self.copies.count();
+        self.list.upright = self.copies.used.len();
         match self.problems.count() {
             0 if self.list.jobs.is_empty() => {
                 Err(Failure::usage(format!("{} contains no jobs", self.file)))
@@ -195,7 +199,10 @@ impl<'a> Planner<'a> {
             0 => Ok(self.list),
             count => {
                 let (problems, more) = self.problems.by_kind();
-                let mut failure = Failure::lines(&self.file, problems, count, more);
+                let message = format!("{} has {}", self.file, counted(count, "problem"));
+                let mut failure = Failure::request(message)
+                    .advise("nothing was sent; correct the lines, and run the command again");
+                (failure.problems, failure.more_problems) = (problems, more);
                 if let Some(advice) = failure.advice.as_mut().filter(|_| self.fits_upright) {
                     *advice += advice::UPRIGHT;
                 }
@@ -219,7 +226,17 @@ impl<'a> Planner<'a> {
             let name = setting.name.as_str();
             let folder = if is_default { Path::new("") } else { self.folder };
             let value = fields::convert(operation, setting, folder);
-            match value.and_then(|value| self.upright(operation, name, value)) {
+            let replaced = |value| match &self.defaults.upright {
+                Some(settings) => {
+                    let is_mask = operation.field(name).is_some_and(|field| is_mask(&field.kind));
+                    let replaced = self.copies.replace(value, settings, (operation, is_mask));
+                    replaced.map_err(|problem| format!("{}: {problem}", one_line(name)))
+                }
+                None => Ok((value, None)),
+            };
+            match value.and_then(replaced) {
+                // A dry run does not write the upright copy of an image, and checks its first
+                // bytes.
                 Ok((value, in_dry_run)) => {
                     written.insert(name, as_written(&value, setting));
                     request = value.set(request, name);
@@ -254,24 +271,10 @@ impl<'a> Planner<'a> {
             problems.extend(self.mask_problems(checked));
         }
         if problems.is_empty() {
-            Ok((request, self.names.create(operation, &written)))
+            Ok((request, names::create(&mut self.names, operation, &written)))
         } else {
             Err(problems)
         }
-    }
-
-    /// Replaces an image that is stored turned by its upright copy, if the defaults say so. A dry
-    /// run does not write the copy: then the second value contains its first bytes, for the checks.
-    fn upright(
-        &mut self,
-        operation: &'static Operation,
-        name: &str,
-        value: Converted,
-    ) -> Result<(Converted, Option<Converted>), String> {
-        let Some(settings) = &self.defaults.upright else { return Ok((value, None)) };
-        let is_mask = operation.field(name).is_some_and(|field| is_mask(&field.kind));
-        let replaced = self.copies.replace(value, settings, (operation, is_mask));
-        replaced.map_err(|problem| format!("{}: {problem}", one_line(name)))
     }
 
     fn mask_problems(&mut self, request: &Request) -> Vec<String> {
@@ -288,12 +291,8 @@ impl<'a> Planner<'a> {
         problems.collect()
     }
 
-    fn take(&mut self, what: Taken, text: &str, line: u64) {
-        if let Some(first) = self.taken.insert((what, text.to_owned()), line) {
-            let member = match what {
-                Taken::Name => "name",
-                Taken::Target => "target",
-            };
+    fn take(&mut self, member: &'static str, text: &str, line: u64) {
+        if let Some(first) = self.taken.insert((member, text.to_owned()), line) {
             let text = one_line(text);
             self.problem(line, format!("{member}: `{text}` is the {member} of line {first} too"));
         }

@@ -62,21 +62,17 @@ impl Problems {
     pub fn by_kind(self) -> (Vec<LineProblem>, usize) {
         let shown: usize = self.kinds.iter().map(|kind| kind.count).sum();
         let more = self.seen.len() - shown;
-        (self.kinds.into_iter().map(Kind::problem).collect(), more)
-    }
-}
-
-impl Kind {
-    fn problem(self) -> LineProblem {
-        let Self { mut first, also, count, .. } = self;
-        let lines = also.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
-        first.message += &match (&also[..], count - 1 - also.len()) {
-            ([], _) => String::new(),
-            ([_], 0) => format!(" (also on line {lines})"),
-            (_, 0) => format!(" (also on lines {lines})"),
-            (_, more) => format!(" (also on lines {lines} and {more} more)"),
+        let problem = |Kind { mut first, also, count, .. }| {
+            let lines = also.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+            first.message += &match (&also[..], count - 1 - also.len()) {
+                ([], _) => String::new(),
+                ([_], 0) => format!(" (also on line {lines})"),
+                (_, 0) => format!(" (also on lines {lines})"),
+                (_, more) => format!(" (also on lines {lines} and {more} more)"),
+            };
+            first
         };
-        first
+        (self.kinds.into_iter().map(problem).collect(), more)
     }
 }
 

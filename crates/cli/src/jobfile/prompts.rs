@@ -111,5 +111,5 @@ fn each_prompt<'a>(
 
 fn draft(line: u64, prompt: &str) -> Draft {
     let prompt = Setting::new(PROMPT, Cell::Json(Value::from(prompt)));
-    Draft { settings: vec![prompt], ..Draft::new(line) }
+    Draft { line, settings: vec![prompt], ..Draft::default() }
 }

@@ -27,14 +27,9 @@ pub struct Upright {
     pub is_dry_run: bool,
 }
 
-/// The upright copy of an image.
-#[derive(Debug, Clone)]
-struct Copy {
-    /// The absolute path, at which a dry run writes nothing.
-    path: PathBuf,
-    /// If the copy was not written: its first bytes, or all bytes of a mask.
-    head: Option<ImageInput>,
-}
+/// The upright copy of an image: its absolute path and, if a dry run did not write it, its first
+/// bytes, or all bytes of a mask.
+type Copy = (PathBuf, Option<ImageInput>);
 
 /// The copies of all images of a list.
 #[derive(Debug, Default)]
@@ -42,15 +37,11 @@ pub struct Copies {
     /// The copy of each original, by the path of the original and whether it is a mask. Many jobs
     /// may send the same image, which is then turned only once.
     known: HashMap<(PathBuf, bool), Result<Option<Copy>, String>>,
-    used: HashSet<PathBuf>,
+    /// The copies that jobs send.
+    pub used: HashSet<PathBuf>,
 }
 
 impl Copies {
-    /// Returns the number of images that were turned.
-    pub fn count(&self) -> usize {
-        self.used.len()
-    }
-
     /// Replaces an image that is stored turned by its upright copy. A dry run does not write the
     /// copy: then the second value contains its first bytes, for the checks.
     pub fn replace(
@@ -59,33 +50,17 @@ impl Copies {
         settings: &Upright,
         (operation, is_mask): (&'static Operation, bool),
     ) -> Result<(Converted, Option<Converted>), String> {
-        let field = (operation, is_mask);
-        match value {
-            Converted::Image(image) => {
-                let (sent, checked) = self.of_image(image, settings, field)?;
-                Ok((Converted::Image(sent), checked.map(Converted::Image)))
-            }
-            value => Ok((value, None)),
-        }
-    }
-
-    fn of_image(
-        &mut self,
-        image: ImageInput,
-        settings: &Upright,
-        (operation, is_mask): (&'static Operation, bool),
-    ) -> Result<(ImageInput, Option<ImageInput>), String> {
-        let copy = match &image {
+        let Converted::Image(image) = &value else { return Ok((value, None)) };
+        let copy_of = || settings.copy_of(image, operation, is_mask);
+        let copy = match image {
             ImageInput::Path(path) => {
-                let key = (path.clone(), is_mask);
-                let known = self.known.entry(key);
-                known.or_insert_with(|| settings.copy_of(&image, operation, is_mask)).clone()
+                self.known.entry((path.clone(), is_mask)).or_insert_with(copy_of).clone()
             }
-            image => settings.copy_of(image, operation, is_mask),
+            _ => copy_of(),
         };
-        let Some(Copy { path, head }) = copy? else { return Ok((image, None)) };
+        let Some((path, head)) = copy? else { return Ok((value, None)) };
         self.used.insert(path.clone());
-        Ok((ImageInput::path(path), head))
+        Ok((Converted::Image(ImageInput::path(path)), head.map(Converted::Image)))
     }
 }
 
@@ -117,7 +92,7 @@ impl Upright {
         let folder = std::path::absolute(&self.folder).map_err(unwritable)?;
         let copy = folder.join(format!("{}.{extension}", sha256(&original)));
         if copy.is_file() {
-            return Ok(Some(Copy { path: copy, head: None }));
+            return Ok(Some((copy, None)));
         }
         // Turn the bytes that were hashed, because the file may have changed since.
         let original = ImageInput::bytes(original);
@@ -132,10 +107,10 @@ impl Upright {
             if !is_mask {
                 upright.truncate(HEADER);
             }
-            return Ok(Some(Copy { path: copy, head: Some(ImageInput::bytes(upright)) }));
+            return Ok(Some((copy, Some(ImageInput::bytes(upright)))));
         }
         write(&copy, &folder, &upright).map_err(unwritable)?;
-        Ok(Some(Copy { path: copy, head: None }))
+        Ok(Some((copy, None)))
     }
 }
 

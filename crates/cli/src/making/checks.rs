@@ -6,7 +6,7 @@ use std::io::{BufRead, Cursor, Seek};
 use image::{ImageDecoder as _, ImageReader};
 use serde_json::{Map, Value};
 
-use imagekiln::{FieldKind, ImageInput, NeedKind, Operation, Request, text::counted};
+use imagekiln::{FieldKind, ImageInput, NeedKind, Request, text::counted};
 
 /// How many bytes of an image are read for its headers.
 pub const HEADER: usize = 512 * 1024;
@@ -54,7 +54,11 @@ impl MissingInput {
             NeedKind::AnyOf { fields, unless_alpha_in, .. } => {
                 let image = unless_alpha_in.and_then(|name| request.image_in(name));
                 let is_set = |name: &&str| body.get(*name).is_some_and(|value| !value.is_null());
-                if !fields.iter().all(|name| takes_image(model, name))
+                let takes_image = |name: &&str| {
+                    let field = model.field(name);
+                    field.is_some_and(|field| matches!(field.kind, FieldKind::Image { .. }))
+                };
+                if !fields.iter().all(takes_image)
                     || fields.iter().any(is_set)
                     || image.is_some_and(may_have_alpha_channel)
                 {
@@ -82,13 +86,9 @@ impl MissingInput {
     }
 }
 
-/// Returns the number of images in a request, including text in unlisted fields that may be an
-/// image.
-pub fn count_images(request: &Request) -> usize {
-    images_in(&request.outline())
-}
-
-fn images_in(body: &Map<String, Value>) -> usize {
+/// Returns the number of images in the outline of a request, including text in unlisted fields that
+/// may be an image.
+pub fn images_in(body: &Map<String, Value>) -> usize {
     body.values().map(images).sum()
 }
 
@@ -103,10 +103,6 @@ fn images(value: &Value) -> usize {
         Value::Object(members) => images_in(members),
         _ => 0,
     }
-}
-
-fn takes_image(model: &Operation, name: &str) -> bool {
-    model.field(name).is_some_and(|field| matches!(field.kind, FieldKind::Image { .. }))
 }
 
 /// Whether these members describe an image, in the form of an outline.

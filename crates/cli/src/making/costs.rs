@@ -4,20 +4,20 @@
 
 use std::collections::HashMap;
 
-use clap::{Arg, ArgMatches, Args, FromArgMatches as _};
+use clap::{ArgMatches, Args, FromArgMatches as _};
 
 use super::plan::Planned;
 use crate::{
-    args::options::{self, SIZES},
+    args::options::SIZES,
     context::Context,
     failure::Failure,
     history::{self, Entry, request},
     process::{
-        interrupt::Interrupts,
+        Interrupts,
         question::{agree, can_ask},
     },
     settings::names::{ASK_ABOVE, ASK_ABOVE_CREDITS},
-    text::{parse::credits, sanitize::one_line},
+    text::{one_line, parse::credits},
 };
 use imagekiln::text::{Credits, counted};
 
@@ -25,17 +25,13 @@ use imagekiln::text::{Credits, counted};
 const NEWEST: usize = 1000;
 
 #[derive(Debug, Clone, Args)]
-struct CostOptions {
+pub struct CostOptions {
     /// Stop before the pictures of this command cost more credits than this
     #[arg(long, value_name = "CREDITS", value_parser = credits, hide_short_help = true)]
     budget: Option<f64>,
     /// Make any number of pictures without a question; see the setting ask_above
     #[arg(long, short, hide_short_help = true)]
     yes: bool,
-}
-
-pub fn args() -> Vec<Arg> {
-    options::of::<CostOptions>()
 }
 
 /// The expected cost of a picture.
@@ -205,6 +201,7 @@ fn options(matches: &ArgMatches) -> Result<CostOptions, Failure> {
 /// may have been billed at an unknown cost counts with the expected cost of the next picture. If
 /// that cost is not known either, no other picture is submitted, because nobody can tell what is
 /// left of the budget.
+#[derive(Default)]
 pub struct Budget {
     limit: f64,
     spent: f64,
@@ -218,11 +215,7 @@ pub struct Budget {
 impl Budget {
     pub fn of(matches: &ArgMatches) -> Result<Self, Failure> {
         let limit = options(matches)?.budget.unwrap_or(f64::INFINITY);
-        Ok(Self::within(limit))
-    }
-
-    fn within(limit: f64) -> Self {
-        Self { limit, spent: 0.0, highest: None, unpriced: 0, active: Vec::new() }
+        Ok(Self { limit, ..Self::default() })
     }
 
     fn cost(&self, expected: Option<Expected>) -> Option<f64> {
@@ -266,10 +259,14 @@ impl Budget {
 mod tests {
     use super::*;
 
+    fn within(limit: f64) -> Budget {
+        Budget { limit, ..Budget::default() }
+    }
+
     #[test]
     fn a_budget_counts_what_is_in_progress() {
         let three = Some(Expected { credits: 3.0, as_number: None });
-        let mut known = Budget::within(10.0);
+        let mut known = within(10.0);
         for index in 0..3 {
             assert!(known.allows(three));
             known.submitted(index, three);
@@ -284,7 +281,7 @@ mod tests {
         known.ended(2, Some(4.0), true);
         assert!(!known.allows(three), "5 are spent, and 6 are in progress");
 
-        let mut tenths = Budget::within(0.3);
+        let mut tenths = within(0.3);
         let tenth = Some(Expected { credits: 0.1, as_number: None });
         for index in 0..3 {
             assert!(tenths.allows(tenth), "{index}");
@@ -292,7 +289,7 @@ mod tests {
         }
         assert!(!tenths.allows(tenth));
 
-        let mut unknown = Budget::within(10.0);
+        let mut unknown = within(10.0);
         assert!(unknown.allows(None));
         unknown.submitted(0, None);
         assert!(!unknown.allows(None), "one at a time");
@@ -302,7 +299,7 @@ mod tests {
         unknown.ended(1, None, true);
         assert!(!unknown.allows(None), "a lost response may have cost 4");
 
-        let mut unpriced = Budget::within(10.0);
+        let mut unpriced = within(10.0);
         unpriced.submitted(0, None);
         unpriced.ended(0, None, true);
         assert!(!unpriced.allows(None), "nobody knows what the first one has cost");

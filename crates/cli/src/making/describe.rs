@@ -9,7 +9,7 @@ use crate::{
     history::{find::DESCRIPTION, request},
     models::SEED,
     output::Output,
-    text::{sanitize::printable, times::rfc3339},
+    text::{printable, rfc3339},
 };
 use imagekiln::{DELIVERY_VALIDITY, Picture};
 use imagekiln_label::{DescribedPicture, DescribedTimes, Description};

@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeSet, fmt::Write as _};
 
-use clap::{Arg, ArgAction, ArgMatches};
+use clap::Args;
 use serde_json::{Value, json};
 
 use super::{
@@ -11,22 +11,16 @@ use super::{
     identical::Paid,
     plan::Planned,
 };
-use crate::{context::Context, failure::Failure, text::sanitize::printable};
+use crate::{context::Context, failure::Failure, text::printable};
 use imagekiln::{Client, Preview, text::Credits};
-
-const DRY_RUN: &str = "dry-run";
 
 const MOST_LISTED: usize = 10;
 
-pub fn arg() -> Arg {
-    Arg::new(DRY_RUN)
-        .long(DRY_RUN)
-        .action(ArgAction::SetTrue)
-        .help("Check and show the request and its price, if known; send nothing")
-}
-
-pub fn is_given(matches: &ArgMatches) -> bool {
-    matches.get_flag(DRY_RUN)
+#[derive(Args)]
+pub struct DryRun {
+    /// Check and show the request and its price, if known; send nothing
+    #[arg(long)]
+    dry_run: bool,
 }
 
 pub fn print(context: &Context, planned: &[Planned], paid: &[Option<Paid>]) -> Result<(), Failure> {

@@ -1,7 +1,7 @@
 //! Finds requests that are already paid, so that nobody pays for the same picture twice by mistake.
 //! A request whose seed the command draws at random is always a new one.
 
-use clap::{Arg, ArgAction, ArgMatches};
+use clap::{ArgMatches, Args};
 
 use super::plan::Planned;
 use crate::{
@@ -21,19 +21,11 @@ const NEWEST: usize = 1000;
 /// The maximum number of submissions or jobs to name.
 const MOST_NAMED: usize = 5;
 
-const AGAIN: &str = "again";
-
-pub fn again_arg() -> Arg {
-    Arg::new(AGAIN)
-        .long(AGAIN)
-        .action(ArgAction::SetTrue)
-        .hide_short_help(true)
-        .help("Pay again for a request that is already paid")
-}
-
-/// Whether an argument is `--again`.
-pub fn is_again(arg: &Arg) -> bool {
-    arg.get_id() == AGAIN
+#[derive(Args)]
+pub struct AgainOptions {
+    /// Pay again for a request that is already paid
+    #[arg(long, hide_short_help = true)]
+    again: bool,
 }
 
 /// Refuses requests that are already paid, unless the user passes `--again`. Commands that do not
@@ -44,18 +36,17 @@ pub fn check(
     planned: &[Planned],
     matches: &ArgMatches,
 ) -> Result<(), Failure> {
-    if matches.try_get_one(AGAIN).ok().flatten().is_none_or(|insists| *insists) {
+    if matches.try_get_one("again").ok().flatten().is_none_or(|insists| *insists) {
         return Ok(());
     }
     if !context.records()? {
         return Ok(());
     }
     let paid = paid(context, client, planned)?.into_iter().flatten();
-    let names: Vec<_> = paid.map(|entry| named(context, &entry)).collect();
-    if names.is_empty() {
-        return Ok(());
+    match &paid.map(|entry| named(context, &entry)).collect::<Vec<_>>()[..] {
+        [] => Ok(()),
+        names => Err(Failure::already_paid(format!("the same request is {}", first_of(names)))),
     }
-    Err(Failure::already_paid(format!("the same request is {}", first_of(&names))))
 }
 
 /// Joins the first texts, and counts the others.
@@ -86,7 +77,12 @@ fn paid(
 ) -> Result<Vec<Option<Entry>>, Failure> {
     let mut found = vec![None; planned.len()];
     for entry in history::read(context.process())?.take(NEWEST).flatten() {
-        if entry.kept.request.is_none() || !is_paid(&entry) || !client.can_continue(&entry.record) {
+        // Submissions that were billed or may have been, and have a picture or may still get one.
+        let is_paid = matches!(
+            entry.record.state(),
+            State::Unknown | State::Accepted | State::Ready | State::Saved { .. }
+        );
+        if entry.kept.request.is_none() || !is_paid || !client.can_continue(&entry.record) {
             continue;
         }
         for (planned, found) in planned.iter().zip(&mut found) {
@@ -97,12 +93,6 @@ fn paid(
         }
     }
     Ok(found)
-}
-
-/// Whether a submission was billed or may have been, and has a picture or may still get one.
-fn is_paid(entry: &Entry) -> bool {
-    let state = entry.record.state();
-    matches!(state, State::Unknown | State::Accepted | State::Ready | State::Saved { .. })
 }
 
 /// For example `already paid as @12, saved as fox.png`.

@@ -8,7 +8,7 @@ use crate::{
     context::Context,
     failure::{Failure, settle},
     files::target::Place,
-    history::{Entry, find},
+    history::{self, Entry, find},
     service::Session,
 };
 use imagekiln::{ErrorKind, Task, journal::Key};
@@ -26,34 +26,28 @@ pub struct KeyOptions {
     attempt: Option<u32>,
 }
 
-/// The keys of the pictures of a command.
-pub struct Keys(Option<Key>);
-
-impl Keys {
-    /// Reads the options. Refuses a target where a later command cannot find the picture.
-    pub fn of(context: &Context, matches: &ArgMatches, place: &Place) -> Result<Self, Failure> {
-        let KeyOptions { key, attempt } = KeyOptions::from_arg_matches(matches)?;
-        let Some(name) = key else { return Ok(Self(None)) };
-        let refused = |problem: &str, advice: &str| {
-            Err(Failure::usage(problem).advise(format!("nothing was sent; {advice}")))
-        };
-        if matches!(place, Place::Stdout | Place::Special(_)) {
-            let problem = "a picture on standard output or a device cannot be found again by --key";
-            return refused(problem, "pass a file or a directory to --output");
-        }
-        if !context.records()? && !context.shared.simulate {
-            return refused("--key needs the history", "remove --no-history");
-        }
-        Ok(Self(Some(Key::new(name).attempt(attempt.unwrap_or(1)))))
+/// Reads the key of a command. Refuses a target where a later command cannot find the picture.
+pub fn key(context: &Context, matches: &ArgMatches, place: &Place) -> Result<Option<Key>, Failure> {
+    let KeyOptions { key, attempt } = KeyOptions::from_arg_matches(matches)?;
+    let Some(name) = key else { return Ok(None) };
+    let refused = |problem: &str, advice: &str| {
+        Err(Failure::usage(problem).advise(format!("nothing was sent; {advice}")))
+    };
+    if matches!(place, Place::Stdout | Place::Special(_)) {
+        let problem = "a picture on standard output or a device cannot be found again by --key";
+        return refused(problem, "pass a file or a directory to --output");
     }
-
-    /// Returns the key of a picture of the command. If the command makes several, adds the number
-    /// of the picture.
-    pub fn nth(&self, index: usize, count: usize) -> Option<Key> {
-        let key = self.0.as_ref()?;
-        let number = if count > 1 { format!("/{}", index + 1) } else { String::new() };
-        Some(Key::new(format!("{}{number}", key.name())).attempt(key.number()))
+    if !context.records()? && !context.shared.simulate {
+        return refused("--key needs the history", "remove --no-history");
     }
+    Ok(Some(Key::new(name).attempt(attempt.unwrap_or(1))))
+}
+
+/// Returns the key of a picture of the command. If the command makes several, adds the number of
+/// the picture.
+pub fn nth(key: &Key, index: usize, count: usize) -> Key {
+    let number = if count > 1 { format!("/{}", index + 1) } else { String::new() };
+    Key::new(format!("{}{number}", key.name())).attempt(key.number())
 }
 
 /// Tells the user that a task was submitted before, and continues it with this command.
@@ -86,7 +80,7 @@ pub fn explained(
         ErrorKind::Expired,
         ErrorKind::Undecided,
     ];
-    if !ended.iter().any(|kind| failure.kind == *kind) {
+    if !ended.into_iter().any(|kind| failure.is(kind)) {
         return failure;
     }
     let is_its = |entry: &Entry| {
@@ -96,14 +90,14 @@ pub fn explained(
                 && own.service() == session.client.base_url()
         })
     };
-    let found = find::first(context.process(), is_its).ok().flatten();
-    let Some(entry) = found else { return failure };
+    let entries = history::read(context.process()).into_iter().flatten();
+    let Some(entry) = entries.flatten().find(is_its) else { return failure };
     failure.number = Some(entry.number);
     let name = format!("@{}", entry.number);
     if failure.billing_unknown {
         return failure.advise(format!("nothing was sent now; {}", settle(&[name], None)));
     }
-    if let Some(path) = entry.saved_path().filter(|_| failure.kind == ErrorKind::Expired) {
+    if let Some(path) = entry.saved_path().filter(|_| failure.is(ErrorKind::Expired)) {
         failure.resume_command = None;
         return failure.advise(format!(
             "it was saved as {}, which is gone or has changed; it is paid: look for the file",

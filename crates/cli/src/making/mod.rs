@@ -21,11 +21,11 @@ use clap::ArgMatches;
 use futures_core::Stream;
 use serde_json::{Value, json};
 
+pub use self::variants::{Pictures, Variant};
 use self::{
     costs::{Budget, Expected},
     describe::describe,
     plan::{Planned, check_targets, kept, plan},
-    variants::Pictures,
 };
 use crate::{
     context::Context,
@@ -36,10 +36,10 @@ use crate::{
     },
     history::{find, relative, request},
     output::task_json,
-    process::interrupt::Interrupts,
+    process::Interrupts,
     seeing::{self, Seeing},
     service::Session,
-    text::sanitize::one_line,
+    text::one_line,
 };
 use imagekiln::{
     Asked, Billing, Error, ErrorKind, Once, Picture, Slot, Task, WaitEnd, journal::Step,
@@ -89,7 +89,7 @@ pub fn checked(
     matches: &ArgMatches,
 ) -> Result<Option<Vec<Planned>>, Failure> {
     let planned = plan(context, pictures, matches)?;
-    if dry_run::is_given(matches) {
+    if matches.get_flag("dry_run") {
         let paid = identical::of_dry_run(context, &planned)?;
         return dry_run::print(context, &planned, &paid).map(|()| None);
     }
@@ -162,17 +162,26 @@ pub async fn submit(
         outcome = &mut posting => outcome,
         () = interrupts.first() => {
             if interrupts.is_first_report() {
-                context.output.finishing();
+                let text = "finishing the submission so that no paid task is lost; press Ctrl-C \
+                            again to abandon it";
+                context.output.message("finishing", text);
             }
             session.client.stop_retrying_submissions();
             tokio::select! {
                 outcome = &mut posting => outcome,
-                () = interrupts.second() => return Err(abandoned(session, index)),
+                () = interrupts.second() => {
+                    let message = "the submission was abandoned before its response arrived: it is \
+                                   unknown whether a task was created and charged";
+                    let failure = Failure::billing_unknown("interrupted", message);
+                    return Err(explained(failure, session, index));
+                }
             }
         }
     };
     let once = outcome.map_err(|error| {
-        if interrupts.happened() && was_refused(&error) {
+        // The client would have retried the submission.
+        let is_refused = error.billing() == Billing::NotBilled && error.is_transient();
+        if interrupts.happened() && is_refused {
             return Failure::not_submitted();
         }
         let failure = match key {
@@ -202,21 +211,10 @@ pub async fn submit(
     Ok(Submitted { task, is_new, saved })
 }
 
-/// Whether the client would have retried the submission.
-fn was_refused(error: &Error) -> bool {
-    error.billing() == Billing::NotBilled && error.is_transient()
-}
-
-fn abandoned(session: &Session, index: usize) -> Failure {
-    let message = "the submission was abandoned before its response arrived: it is unknown whether \
-                   a task was created and charged";
-    explained(Failure::billing_unknown("interrupted", message), session, index)
-}
-
 /// Adds to a failure what the history knows about the submission, and what the user can do.
 fn explained(mut failure: Failure, session: &Session, index: usize) -> Failure {
     let Some(history) = &session.history else { return failure };
-    if failure.kind == ErrorKind::Journal {
+    if failure.is(ErrorKind::Journal) {
         let directory = history.path().display();
         if let Some(task) = failure.task.take() {
             let id = one_line(task.id());

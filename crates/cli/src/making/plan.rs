@@ -8,24 +8,24 @@ use serde_json::Value;
 
 use super::{
     checks::{MissingInput, mask_problem, masks},
-    keyed::Keys,
-    upright,
+    keyed, upright,
     variants::{self, Pictures, Variant},
 };
 use crate::{
     args::{
         inputs::Inputs,
         options::{FieldOptions, MOST},
-        output, request, seeds,
+        output, request,
     },
     context::Context,
     failure::Failure,
-    files::target::{Known, Place, Target},
+    files::target::{Place, Target},
     history::{Destination, Kept, ancestry, request::kept as kept_request},
     models::{PROMPT, SEED},
-    text::times::{Clock, now},
+    text::{Clock, now},
 };
 use imagekiln::{Request, journal::Key};
+use imagekiln_label::TemplateFields;
 
 pub struct Planned {
     pub request: Request,
@@ -66,9 +66,10 @@ pub fn plan(
     let target = output::target(&context.settings, matches)?;
     let request = request::with_secret(&context.output, request, matches)?;
     let request = output::with_format(&context.output, request, matches, &target)?;
-    let keys = Keys::of(context, matches, &target.place)?;
+    let key = keyed::key(context, matches, &target.place)?;
+    let nth = |at, count| key.as_ref().map(|key| keyed::nth(key, at, count));
     let seeds = request::seeds(matches)?;
-    let (model, mut inputs) = (request.operation(), Inputs::of(context.process()));
+    let (model, mut inputs) = (request.operation(), Inputs::of(&context.output, &context.settings));
     let combinations = variants::combinations(model, seeds.len(), matches, &mut inputs)?;
     let has_names = variants.iter().any(|variant| matches!(variant, Variant::Image { .. }));
     let target = if has_names { target.named_after_images(seeds.len())? } else { target };
@@ -83,7 +84,7 @@ pub fn plan(
     // The combinations of `--vary` share their seeds, because people could not compare pictures
     // that also differ in their seeds.
     let shared = seeds.into_iter().enumerate().map(|(at, seed)| {
-        let key = keys.nth(at, count);
+        let key = nth(at, count);
         let draw = || drawn(context, key.as_ref(), request.clone()).integer(SEED);
         seed.or_else(|| if combinations.len() > 1 { draw() } else { None })
     });
@@ -95,7 +96,7 @@ pub fn plan(
         let request = base.request;
         let request = if options.upright { upright::turned(request)? } else { request };
         for (at, seed) in shared.iter().enumerate() {
-            let key = keys.nth(planned.len(), count);
+            let key = nth(planned.len(), count);
             let request = match seed.filter(|_| !request.has_field(SEED)) {
                 Some(seed) => request.clone().field(SEED, seed),
                 None => drawn(context, key.as_ref(), request.clone()),
@@ -121,7 +122,10 @@ pub fn plan(
     }
     fill_in_targets(&mut planned)?;
     // Warn once, because all pictures are of one model.
-    planned.first().inspect(|first| warn_of_deprecation(context, &first.request));
+    let operation = planned.first().map(|first| first.request.operation());
+    if let Some(operation) = operation.filter(|operation| operation.deprecated) {
+        context.output.warning(&format!("deprecated model {operation}: {}", operation.description));
+    }
     Ok(planned)
 }
 
@@ -155,8 +159,8 @@ pub fn keyed(
 /// same command always has the same request.
 fn drawn(context: &Context, key: Option<&Key>, request: Request) -> Request {
     match key {
-        Some(key) => seeds::with_seed(key.name(), request),
-        None => request::with_seed(context.process(), request),
+        Some(key) => request::with_seed(request, request::seed_of(key.name())),
+        None => request::with_seed(request, |range| (context.process().seed)(range)),
     }
 }
 
@@ -183,13 +187,6 @@ fn check(context: &Context, request: &Request, any_mask: bool) -> Result<(), Fai
     Err(Failure::request(message).advise(format!("nothing was sent; {advice}")))
 }
 
-fn warn_of_deprecation(context: &Context, request: &Request) {
-    let operation = request.operation();
-    if operation.deprecated {
-        context.output.warning(&format!("deprecated model {operation}: {}", operation.description));
-    }
-}
-
 /// Fills the known facts of each picture into its target. Refuses a target that cannot hold all
 /// pictures.
 fn fill_in_targets(planned: &mut [Planned]) -> Result<(), Failure> {
@@ -197,13 +194,14 @@ fn fill_in_targets(planned: &mut [Planned]) -> Result<(), Failure> {
     let mut names = HashSet::new();
     let date = Clock::local().day(now());
     for (at, planned) in planned.iter_mut().enumerate() {
-        let target = planned.target.filled(Known {
+        let target = planned.target.filled(&TemplateFields {
             index: at as u64 + 1,
             seed: planned.seed(),
-            prompt: planned.prompt(),
-            name: planned.name.as_deref(),
+            prompt: planned.prompt().unwrap_or_default(),
+            name: planned.name.as_deref().unwrap_or_default(),
             model: &planned.request.model_name(),
             date: &date,
+            ..TemplateFields::default()
         })?;
         if count > 1 && !holds_another(&target.place, &mut names) {
             let name = target.shown().unwrap_or_default();
@@ -249,7 +247,9 @@ pub fn check_targets(context: &Context, planned: &[Planned]) -> Result<(), Failu
 fn holds_another(place: &Place, names: &mut HashSet<PathBuf>) -> bool {
     match place {
         Place::Named(_) => true,
-        Place::Pattern(pattern) => pattern.has_id() || names.insert(pattern.shown()),
+        Place::Pattern(pattern) => {
+            pattern.template.has_field("id") || names.insert(pattern.shown())
+        }
         Place::File(_) | Place::Special(_) | Place::Stdout => false,
     }
 }

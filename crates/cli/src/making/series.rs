@@ -13,12 +13,9 @@ use super::{
 };
 use crate::{
     context::Context,
-    failure::{
-        Failure, Left,
-        exit::{self, Exit},
-    },
+    failure::{Exit, Failure, Left, exit},
     output::task_json,
-    process::interrupt::Interrupts,
+    process::Interrupts,
     seeing::{Cell, Seeing},
     service::Session,
 };
@@ -39,9 +36,8 @@ pub async fn make_all(
 ) -> Result<(), Failure> {
     let limit = context.settings.max_active().unwrap_or(MAX_ACTIVE).into();
     let session = Arc::new(session);
-    let seeds: Vec<Option<i64>> = planned.iter().map(|(planned, _)| planned.seed()).collect();
-    let labels: Vec<Option<String>> =
-        planned.iter().map(|(planned, _)| planned.label.clone()).collect();
+    let facts = planned.iter().map(|(planned, _)| (planned.seed(), planned.label.clone()));
+    let facts: Vec<(Option<i64>, Option<String>)> = facts.collect();
     let mut cells = BTreeMap::new();
     let mut tally = Tally { all: planned.len(), ..Tally::default() };
     let started = Instant::now();
@@ -78,12 +74,11 @@ pub async fn make_all(
                 let cost = task.cost().filter(|_| is_new);
                 budget.ended(index, cost, is_new);
                 tally.credits = tally.credits.into_iter().chain(cost).reduce(f64::add);
-                let seed = seeds.get(index).copied().flatten();
+                let (seed, label) = facts.get(index).cloned().unwrap_or_default();
                 let about = json!({ "task": task_json(&task), "index": index + 1, "seed": seed });
                 if let Some(path) = saved.path.clone().filter(|_| saved.kind.is_some()) {
                     let number =
                         session.submission(index).map(|entry| format!("@{}", entry.number));
-                    let label = labels.get(index).cloned().flatten();
                     let label = number.into_iter().chain(label).collect::<Vec<_>>().join(" ");
                     cells.insert(index, Cell { path, label });
                 }
@@ -95,7 +90,9 @@ pub async fn make_all(
                 budget.ended(index, cost, failure.task.is_some() || failure.billing_unknown);
                 // The outcome of the command reports an interruption once for all pictures.
                 if context.output.json || !failure.is_harmless_interruption() {
-                    context.output.not_made(index + 1, &failure);
+                    let number = index + 1;
+                    let name = format!("picture {number}");
+                    context.output.not_saved(&name, ("index", number as u64), &failure);
                 }
                 tally.fail(&failure);
             }
@@ -136,7 +133,7 @@ impl Tally {
         self.credits = self.credits.into_iter().chain(cost).reduce(f64::add);
         self.left_out += usize::from(failure.is_harmless_interruption() && failure.task.is_none());
         self.left.add(failure);
-        let is_about_it = failure.task.is_some() || failure.kind == ErrorKind::Validation;
+        let is_about_it = failure.task.is_some() || failure.is(ErrorKind::Validation);
         // The last polls are sent before the deadline, when there is no time for another picture.
         self.stops |= !is_about_it || failure.exit == Exit::Continues;
     }

@@ -15,7 +15,7 @@ use crate::{
     },
     failure::Failure,
     models::{PROMPT, SEED},
-    text::{parse, sanitize::one_line},
+    text::{one_line, parse},
 };
 use imagekiln::{FieldKind, ImageInput, Operation, Request, text::hint};
 

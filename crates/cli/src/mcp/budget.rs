@@ -9,6 +9,7 @@ use std::{
     time::Duration,
 };
 
+use clap::Args;
 use serde_json::{Value, json};
 use tokio::{
     sync::{Mutex as Queue, MutexGuard},
@@ -18,10 +19,10 @@ use tokio::{
 use super::keys;
 use crate::{
     failure::Failure,
-    history::{self, Entry, prices::Prices},
+    history::{self, Entry, Prices},
     making::costs::{Expected, exceeds},
     process::{Process, lock},
-    text::times::{Clock, now},
+    text::{Clock, now, parse::credits},
 };
 use imagekiln::{journal::State, text::Credits};
 
@@ -31,13 +32,16 @@ const LONGEST_TURN: Duration = Duration::from_secs(120);
 const BETWEEN_TRIES: Duration = Duration::from_millis(50);
 
 /// The limits in credits that the person has set.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Args)]
 pub struct Limits {
-    /// For all pictures since the server started.
+    /// The credits that this server may spend until it ends
+    #[arg(long = "budget", value_name = "CREDITS", value_parser = credits)]
     pub start: Option<f64>,
-    /// For all pictures of a day in UTC, by all servers.
+    /// What all servers may spend in a day: those with this history, in a day of UTC
+    #[arg(long = "budget-per-day", value_name = "CREDITS", value_parser = credits)]
     pub day: Option<f64>,
-    /// For one picture.
+    /// The maximum cost of one picture, also if its price is not known
+    #[arg(long = "most-per-picture", value_name = "CREDITS", value_parser = credits)]
     pub picture: Option<f64>,
 }
 

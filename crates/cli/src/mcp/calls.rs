@@ -5,8 +5,8 @@ use std::{pin::pin, slice, sync::Arc, time::Duration};
 use rmcp::{
     RoleServer,
     model::{
-        CallToolRequestParams, CallToolResponse, CallToolResult, InputResponses,
-        ProgressNotificationParam,
+        CallToolRequestParams, CallToolResponse, CallToolResult, CreateTaskResult, DetailedTask,
+        InputResponses, ProgressNotificationParam, Task, TaskPayload, TaskStatus,
     },
     service::RequestContext,
 };
@@ -22,7 +22,7 @@ use super::{
     asking::{self, Answer},
     keys,
     requests::{self, Arguments},
-    results, tasks,
+    results,
     work::{Phase, entry_of, has_work},
 };
 use crate::{
@@ -35,12 +35,15 @@ use crate::{
         plan::{self, Planned},
     },
     models::{self, PROMPT},
-    text::{sanitize::one_line, times::now},
+    text::{now, one_line, rfc3339},
 };
 use imagekiln::{FieldKind, Operation, Request, journal::Key};
 
 /// How often a client is told that a call is still in progress.
 const BETWEEN_NOTES: Duration = Duration::from_secs(5);
+
+/// How often a client should poll a task.
+const BETWEEN_POLLS: Duration = Duration::from_secs(2);
 
 /// The number of pictures that a search returns, unless the call sets a limit.
 const FOUND: usize = 10;
@@ -78,7 +81,7 @@ async fn make(
     context: &RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, Failure> {
     let arguments: Arguments = requests::read(arguments)?;
-    let attempt = arguments.attempt();
+    let attempt = arguments.attempt.unwrap_or(1).max(1);
     let target = server.folders.target(arguments.file.as_deref())?;
     let (request, urls) = requests::request(server, tool, &arguments)?;
     let client = &server.session.client;
@@ -117,9 +120,9 @@ async fn make(
     Ok(results::of_entry(server, &entry, None, Some(false)).await.into())
 }
 
-/// Plans a picture that no call has asked for before, and checks its target and the budget. Returns
-/// the number of credits that the person allows for the picture, or the result with which the
-/// client asks the person.
+/// Plans a picture that no call has asked for before, and checks its target and the budget. If the
+/// picture costs more than is left, asks the person. Returns the number of credits that the person
+/// allows for the picture, or the result with which the client asks the person.
 async fn planned(
     server: &Server,
     (request, target): (Request, Target),
@@ -133,22 +136,11 @@ async fn planned(
     let request = if has_format { request } else { with_ending(request, &target) };
     let planned = plan::keyed(&server.context, request, target, Key::new(key))?;
     planned.target.check(false, &server.context.process().stdout)?;
-    let allowed = within_budget(server, &planned, answers, context).await?;
-    Ok(allowed.map(|allowed| (planned, allowed)))
-}
-
-/// Checks the budget. If the picture costs more than is left, asks the person. Returns the number
-/// of credits that the person allows for this picture, or the result with which the client asks the
-/// person.
-async fn within_budget(
-    server: &Server,
-    planned: &Planned,
-    answers: Option<InputResponses>,
-    context: &RequestContext<RoleServer>,
-) -> Result<Result<Option<f64>, CallToolResponse>, Failure> {
     let (budget, process) = (&server.budget, server.context.process());
-    let expected = costs::expected(&server.context, slice::from_ref(planned)).pop().flatten();
-    let Err(mut refused) = budget.check(process, expected) else { return Ok(Ok(None)) };
+    let expected = costs::expected(&server.context, slice::from_ref(&planned)).pop().flatten();
+    let Err(mut refused) = budget.check(process, expected) else {
+        return Ok(Ok((planned, None)));
+    };
     let request = &planned.request;
     let question = format!(
         "{}. Make it all the same, with {}? {}",
@@ -159,7 +151,7 @@ async fn within_budget(
     // The call still has to return in time.
     let longest = server.rules.answer_within.mul_f64(0.8);
     match asking::ask(question, longest, answers, context).await {
-        Answer::Agreed => Ok(Ok(Some(budget.cost(expected)))),
+        Answer::Agreed => Ok(Ok((planned, Some(budget.cost(expected))))),
         Answer::Asking(result) => Ok(Err(result.into())),
         Answer::Refused(why) => {
             refused.message += why;
@@ -176,7 +168,7 @@ async fn result_of(
     context: &RequestContext<RoleServer>,
     paid_now: Option<bool>,
 ) -> Result<CallToolResponse, Failure> {
-    let is_task = paid_now.is_some() && tasks::has(context);
+    let is_task = paid_now.is_some() && polls_tasks(context);
     let phase = wait(server, &mut phases, is_task, context).await;
     let is_waiting = matches!(phase, Phase::Waiting(_));
     let (number, problem) = match phase {
@@ -197,7 +189,9 @@ async fn result_of(
         None => None,
     };
     let result = match (entry, problem) {
-        (Some(entry), _) if is_task && is_waiting => return Ok(tasks::created(&entry).into()),
+        (Some(entry), _) if is_task && is_waiting => {
+            return Ok(CreateTaskResult::new(working(&entry)).into());
+        }
         (Some(entry), problem) => {
             results::of_entry(server, &entry, problem.as_deref(), paid_now).await
         }
@@ -243,6 +237,35 @@ async fn wait(
             }
         }
     }
+}
+
+/// Whether the client has the Tasks extension: then a call returns as soon as the service has
+/// accepted the picture, and the client polls a task, whose id is the number of the picture. A task
+/// outlives the server.
+fn polls_tasks(context: &RequestContext<RoleServer>) -> bool {
+    context.client_capabilities().is_some_and(|client| client.supports_tasks())
+}
+
+/// Returns the task of a picture that is in progress.
+fn working(entry: &Entry) -> Task {
+    let created = rfc3339(entry.at());
+    Task::new(format!("@{}", entry.number), TaskStatus::Working, created, rfc3339(now()))
+        .with_poll_interval_ms(BETWEEN_POLLS.as_millis() as u64)
+}
+
+/// Returns the state of a task, and its result. The server that created the task may have ended, so
+/// unfinished work is resumed.
+pub async fn task(server: &Arc<Server>, id: &str) -> Result<DetailedTask, Failure> {
+    let entry = server.folders.picture(server.context.process(), id)?;
+    if server.can_resume(&entry) {
+        server.resume(&entry);
+        return Ok(DetailedTask::new(working(&entry), TaskPayload::Working));
+    }
+    let result = results::of_entry(server, &entry, None, None).await;
+    let Ok(Value::Object(result)) = serde_json::to_value(result) else {
+        return Err(Failure::usage("the result is not JSON"));
+    };
+    Ok(DetailedTask::new(working(&entry), TaskPayload::Completed { result }))
 }
 
 #[derive(Deserialize)]

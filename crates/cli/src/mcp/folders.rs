@@ -11,7 +11,7 @@ use crate::{
     files::target::{Place, Target},
     history::{self, Entry, find, numbered},
     process::Process,
-    text::sanitize::one_line,
+    text::one_line,
 };
 use imagekiln::ImageInput;
 

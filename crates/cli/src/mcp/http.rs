@@ -8,7 +8,7 @@ use axum::{
     body::Body,
     extract::{Request, State},
     http::{
-        HeaderMap, StatusCode,
+        StatusCode,
         header::{AUTHORIZATION, WWW_AUTHENTICATE},
     },
     response::{IntoResponse as _, Response},
@@ -20,7 +20,7 @@ use rmcp::transport::streamable_http_server::{
 use super::{Handler, Server};
 use crate::{
     failure::Failure,
-    loopback::{self, Loopback, Refusal, header},
+    loopback::{self, Loopback, header},
 };
 use imagekiln_label::sha256;
 
@@ -80,20 +80,17 @@ pub async fn serve(server: &Arc<Server>, address: SocketAddr) -> Result<(), Fail
 }
 
 async fn respond(State(http): State<Arc<Http>>, request: Request) -> Response {
-    match http.check(request.headers()) {
-        Ok(()) => http.service.handle(request).await.map(Body::new),
-        Err(refusal) => ([(WWW_AUTHENTICATE, "Bearer")], refusal).into_response(),
-    }
-}
-
-impl Http {
-    fn check(&self, headers: &HeaderMap) -> Result<(), Refusal> {
-        loopback::check(headers, &self.host)?;
-        let given = header(headers, AUTHORIZATION).unwrap_or_default();
+    let given = header(request.headers(), AUTHORIZATION).unwrap_or_default();
+    let refusal = match loopback::check(request.headers(), &http.host) {
+        Err(refusal) => refusal,
         // The time of comparing digests says nothing about the token.
-        if sha256(given.as_bytes()) == self.authorization {
-            return Ok(());
+        Ok(_) if sha256(given.as_bytes()) == http.authorization => {
+            return http.service.handle(request).await.map(Body::new);
         }
-        Err((StatusCode::UNAUTHORIZED, "pass the token: Authorization: Bearer TOKEN".to_owned()))
-    }
+        Ok(_) => {
+            let advice = "pass the token: Authorization: Bearer TOKEN";
+            (StatusCode::UNAUTHORIZED, advice.to_owned())
+        }
+    };
+    ([(WWW_AUTHENTICATE, "Bearer")], refusal).into_response()
 }

@@ -13,12 +13,11 @@ mod requests;
 mod resources;
 mod results;
 mod simulated;
-mod tasks;
-mod tools;
 mod work;
 
 use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
+use clap::{Args, ValueHint};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler, ServiceExt as _,
     model::{
@@ -39,25 +38,44 @@ use crate::{
     context::Context,
     failure::Failure,
     history::{self, History},
-    process::interrupt::Interrupts,
+    process::Interrupts,
     service::Session,
+    text::{deadline, duration},
 };
+
+/// What a client tells its model about the server. Every client sends this and the definitions of
+/// the tools with each request to its model, so both are short: a test counts them.
+const INSTRUCTIONS: &str = "\
+Pictures cost credits of the person and take seconds to minutes. The same call is the same \
+picture: after a timeout or a lost result, repeat exactly the same call; it never pays twice. Say \
+that a picture is done only if its state is `saved`.";
 
 /// How long to wait at the end for the responses to submissions in flight.
 const LAST_RESPONSES: Duration = Duration::from_secs(10);
 
 /// The rules that the person has set.
+#[derive(Args)]
 pub struct Rules {
+    #[command(flatten)]
     pub limits: Limits,
-    pub folders: Vec<PathBuf>,
-    pub allow_urls: bool,
-    /// How long a call waits for its picture.
-    pub answer_within: Duration,
-    /// How long a repeated call returns the same picture. After that, it pays for another one.
-    pub same_for: Duration,
-    /// The address on which the server listens for clients over HTTP. Without it, the only client
-    /// is on standard input and output.
+    /// A folder that may be read and written; pictures go to the first one [default: the working
+    /// directory]
+    #[arg(long = "folder", value_name = "DIR", value_hint = ValueHint::DirPath)]
+    folders: Vec<PathBuf>,
+    /// Let images be http(s) URLs, which the service fetches
+    #[arg(long)]
+    allow_urls: bool,
+    /// Serve clients of this machine over HTTP, with the token that is printed, until Ctrl-C
+    #[arg(long, value_name = "ADDRESS", hide_short_help = true)]
     pub listen: Option<SocketAddr>,
+    /// How long a call waits for its picture before it returns without it [default: 25s]
+    #[arg(long, value_name = "DURATION", value_parser = deadline, hide_short_help = true)]
+    #[arg(default_value = "25s", hide_default_value = true)]
+    answer_within: Duration,
+    /// How long the same call is the same picture, which is not paid again [default: 24h]
+    #[arg(long, value_name = "DURATION", value_parser = duration, hide_short_help = true)]
+    #[arg(default_value = "24h", hide_default_value = true)]
+    same_for: Duration,
 }
 
 struct Server {
@@ -101,7 +119,12 @@ pub async fn serve(context: &Context, rules: Rules) -> Result<(), Failure> {
     let clients = async {
         match server.rules.listen {
             Some(address) => http::serve(&server, address).await?,
-            None => connection(&server).await,
+            // A client that leaves before it has sent anything is not an error.
+            None => {
+                if let Ok(running) = Handler(Arc::clone(&server)).serve(stdio_pipes()).await {
+                    let _ = running.waiting().await;
+                }
+            }
         }
         server.jobs.ended().await;
         Ok(())
@@ -117,14 +140,6 @@ pub async fn serve(context: &Context, rules: Rules) -> Result<(), Failure> {
     served
 }
 
-/// Serves the client on standard input and output until it leaves.
-async fn connection(server: &Arc<Server>) {
-    // A client that leaves before it has sent anything is not an error.
-    if let Ok(running) = Handler(Arc::clone(server)).serve(stdio_pipes()).await {
-        let _ = running.waiting().await;
-    }
-}
-
 #[derive(Clone)]
 struct Handler(Arc<Server>);
 
@@ -134,7 +149,7 @@ impl ServerHandler for Handler {
             ServerCapabilities::builder().enable_tools().enable_resources().enable_tasks().build();
         ServerConfig::new(capabilities)
             .with_server_info(Implementation::new("kiln", env!("CARGO_PKG_VERSION")))
-            .with_instructions(tools::INSTRUCTIONS)
+            .with_instructions(INSTRUCTIONS)
     }
 
     async fn list_tools(
@@ -142,7 +157,8 @@ impl ServerHandler for Handler {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(tools::all()))
+        let tools = serde_json::from_str(include_str!("tools.json")).unwrap_or_default();
+        Ok(ListToolsResult::with_all_items(tools))
     }
 
     async fn call_tool(
@@ -158,7 +174,7 @@ impl ServerHandler for Handler {
         request: GetTaskParams,
         _context: RequestContext<RoleServer>,
     ) -> Result<GetTaskResult, ErrorData> {
-        let task = tasks::get(&self.0, &request.task_id).await;
+        let task = calls::task(&self.0, &request.task_id).await;
         task.map(GetTaskResult::new).map_err(|failure| invalid(&failure))
     }
 

@@ -9,7 +9,7 @@ use crate::{
     args::options::{SIDES, SIZES, may_have},
     failure::Failure,
     models::{self, PROMPT, SEED},
-    text::sanitize::one_line,
+    text::one_line,
 };
 use imagekiln::{
     FieldKind, ImageInput, Operation, Request, complete_model,
@@ -31,13 +31,7 @@ pub struct Arguments {
     #[serde(default)]
     fields: Map<String, Value>,
     pub file: Option<String>,
-    attempt: Option<u32>,
-}
-
-impl Arguments {
-    pub fn attempt(&self) -> u32 {
-        self.attempt.unwrap_or(1).max(1)
-    }
+    pub attempt: Option<u32>,
 }
 
 /// Reads the arguments of a call. The error message names the argument that is wrong.

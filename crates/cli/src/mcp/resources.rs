@@ -11,7 +11,7 @@ use super::{
     Server,
     results::{PICTURES, PREVIEW_TYPE, facts, link, preview},
 };
-use crate::{failure::Failure, history::Entry, text::sanitize::one_line};
+use crate::{failure::Failure, history::Entry, text::one_line};
 use imagekiln::FileKind;
 
 const WHOLE: &str = "/whole";
@@ -27,16 +27,11 @@ const LARGEST: u64 = 8 * 1024 * 1024;
 /// Lists the history and the newest pictures.
 pub fn list(server: &Server) -> Result<Vec<Resource>, Failure> {
     let is_saved = |entry: &Entry| entry.state() == "saved";
-    let pictures =
-        server.folders.pictures(server.context.process(), LISTED, is_saved)?.into_iter().map(
-            |entry| {
-                let resource = link(entry.number);
-                match entry.prompt() {
-                    Some(prompt) => resource.with_description(one_line(prompt)),
-                    None => resource,
-                }
-            },
-        );
+    let pictures = server.folders.pictures(server.context.process(), LISTED, is_saved)?;
+    let pictures = pictures.into_iter().map(|entry| {
+        let about = entry.prompt().map(one_line);
+        about.into_iter().fold(link(entry.number), Resource::with_description)
+    });
     let history = Resource::new(HISTORY, "history").with_mime_type(JSON);
     let history = history.with_description("The newest pictures with their prompts and costs");
     Ok([history].into_iter().chain(pictures).collect())

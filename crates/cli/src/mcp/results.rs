@@ -14,9 +14,9 @@ use crate::{
     failure::Failure,
     history::Entry,
     seeing::decoded,
-    text::{json::with, times::rfc3339},
+    text::{json::with_known, rfc3339},
 };
-use imagekiln::{ErrorKind, journal::Key};
+use imagekiln::{ErrorKind, Violation, journal::Key};
 
 /// The longer side of a preview in pixels, and its largest size in bytes.
 const PREVIEW: u32 = 512;
@@ -44,6 +44,13 @@ const UNKNOWN: &str = "\
 It is unknown whether this was paid. Do not make it again, and not with other words or another \
 seed either: tell the person, who looks at the usage of the service and runs `kiln task resolve \
 @N ID` if the task is there, or else `kiln task dismiss @N`.";
+
+const MODERATED: &str = "\
+The service refused the content. The same request fails and costs again: change what it asks for, \
+or tell the person.";
+const NO_PICTURE: &str = "\
+No picture will come, and the same call says so again. `attempt` with the next number pays for \
+another one: ask the person first.";
 
 /// Returns a result without a picture.
 pub fn plain(facts: Value) -> CallToolResult {
@@ -103,40 +110,32 @@ pub async fn of_entry(
     let number = entry.number;
     let is_intact = entry.is_intact();
     let next = match state(entry) {
-        "saved" if is_intact => String::new(),
-        "saved" => CHANGED.to_owned(),
-        "missing" => MISSING.to_owned(),
-        "in_progress" => format!(
+        "saved" if is_intact => None,
+        "saved" => Some(CHANGED.to_owned()),
+        "missing" => Some(MISSING.to_owned()),
+        "in_progress" => Some(format!(
             "It goes on by itself. Call `look` with number @{number} in about {} s. Do not make it \
              again.",
             server.rules.answer_within.as_secs().clamp(5, 60)
-        ),
-        "unknown" => UNKNOWN.replace("@N", &format!("@{number}")),
-        "moderated" => "The service refused the content. The same request fails and costs again: \
-                        change what it asks for, or tell the person."
-            .to_owned(),
-        _ => "No picture will come, and the same call says so again. `attempt` with the next \
-              number pays for another one: ask the person first."
-            .to_owned(),
+        )),
+        "unknown" => Some(UNKNOWN.replace("@N", &format!("@{number}"))),
+        "moderated" => Some(MODERATED.to_owned()),
+        _ => Some(NO_PICTURE.to_owned()),
     };
     let has_failed = !matches!(state(entry), "saved" | "missing" | "in_progress");
-    let mut facts = with(facts(entry), [("budget", server.left())]);
     // Nobody knows yet whether an unknown submission was paid.
-    if let Some(paid_now) = paid_now.filter(|_| state(entry) != "unknown") {
-        facts = with(facts, [("paid_now", paid_now.into())]);
-    }
-    if !next.is_empty() {
-        facts = with(facts, [("next", next.into())]);
-    }
-    if let Some(details) = entry.record.details() {
-        facts = with(facts, [("details", details.clone())]);
-    }
-    if let Some(problem) = problem.filter(|_| state(entry) == "in_progress" || !is_intact) {
-        facts = with(facts, [("problem", message(problem).into())]);
-    }
-    if server.session.client.has_key_of(&entry.record) == Some(false) {
-        facts = with(facts, [("warning", OTHER_KEY.into())]);
-    }
+    let paid_now = paid_now.filter(|_| state(entry) != "unknown");
+    let problem = problem.filter(|_| state(entry) == "in_progress" || !is_intact);
+    let has_other_key = server.session.client.has_key_of(&entry.record) == Some(false);
+    let members = [
+        ("budget", Some(server.left())),
+        ("paid_now", paid_now.map(Value::from)),
+        ("next", next.map(Value::from)),
+        ("details", entry.record.details().cloned()),
+        ("problem", problem.map(|problem| message(problem).into())),
+        ("warning", has_other_key.then(|| OTHER_KEY.into())),
+    ];
+    let facts = with_known(facts(entry), members);
     if has_failed {
         return error(facts);
     }
@@ -156,27 +155,22 @@ pub fn of_failure(server: &Server, failure: &Failure) -> CallToolResult {
         _ if failure.task.is_some() => "yes",
         _ => "no",
     };
-    let next = next(failure);
-    let problems = failure
-        .violations
-        .iter()
-        .map(|violation| json!({ "field": violation.field(), "problem": violation.msg }));
-    let mut facts = json!({
+    let problem =
+        |violation: &Violation| json!({ "field": violation.field(), "problem": violation.msg });
+    let problems: Vec<Value> = failure.violations.iter().map(problem).collect();
+    let facts = json!({
         "state": "failed",
-        "error": failure.kind.0,
+        "error": failure.kind,
         "message": message(failure),
         "paid": paid,
-        "next": next,
+        "next": next(failure),
         "budget": server.left(),
     });
-    let problems: Vec<Value> = problems.collect();
-    if !problems.is_empty() {
-        facts = with(facts, [("problems", problems.into())]);
-    }
-    if let Some(number) = failure.number {
-        facts = with(facts, [("number", format!("@{number}").into())]);
-    }
-    error(facts)
+    let members = [
+        ("problems", (!problems.is_empty()).then(|| problems.into())),
+        ("number", failure.number.map(|number| format!("@{number}").into())),
+    ];
+    error(with_known(facts, members))
 }
 
 fn message(failure: &Failure) -> String {
@@ -187,7 +181,7 @@ fn message(failure: &Failure) -> String {
 }
 
 fn next(failure: &Failure) -> String {
-    let is = |kind| failure.kind == kind;
+    let is = |kind| failure.is(kind);
     let next = if failure.billing_unknown {
         let number = failure.number.map_or("@N".to_owned(), |number| format!("@{number}"));
         return UNKNOWN.replace("@N", &number);

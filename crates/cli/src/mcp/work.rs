@@ -22,7 +22,7 @@ use crate::{
     },
     process::lock,
 };
-use imagekiln::{ErrorKind, Once, SubmitOptions, TaskRef};
+use imagekiln::{ErrorKind, Once, SubmitOptions, TaskRef, journal::Key};
 
 /// How often to check a submission that another process is working on.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(500);
@@ -74,13 +74,10 @@ impl Jobs {
         phases
     }
 
-    fn any(&self) -> Option<watch::Receiver<Phase>> {
-        lock(&self.0).values().next().cloned()
-    }
-
     /// Waits for the end of all work.
     pub async fn ended(&self) {
-        while let Some(mut phases) = self.any() {
+        let any = || lock(&self.0).values().next().cloned();
+        while let Some(mut phases) = any() {
             while phases.changed().await.is_ok() {}
             tokio::task::yield_now().await;
         }
@@ -110,7 +107,8 @@ impl Server {
     /// Waits for the picture of an earlier submission, or fetches it again. This costs nothing.
     pub fn resume(self: &Arc<Self>, entry: &Entry) -> watch::Receiver<Phase> {
         let number = entry.number;
-        Jobs::start(self, entry.submission_key(), move |server, phases| async move {
+        let key = entry.record.intent().key().map_or(entry.submission(), Key::name);
+        Jobs::start(self, key, move |server, phases| async move {
             server.follow(number, &phases).await;
         })
     }
@@ -171,7 +169,7 @@ impl Server {
                 failure.number = entry.map(|entry| entry.number);
                 // Count a submission that was or may have been billed, even if the history could
                 // not record its task.
-                let is_unrecorded = failure.kind == ErrorKind::Journal && failure.task.is_some();
+                let is_unrecorded = failure.is(ErrorKind::Journal) && failure.task.is_some();
                 if is_unrecorded || failure.billing_unknown && failure.number.is_some() {
                     turn.spent(failure.task.as_ref().and_then(TaskRef::cost));
                 }
@@ -216,5 +214,5 @@ impl Server {
 
 /// Returns the entry of a submission.
 pub fn entry_of(context: &Context, submission: &str) -> Result<Option<Entry>, Failure> {
-    find::first(context.process(), |entry| entry.submission() == submission)
+    Ok(history::read(context.process())?.flatten().find(|entry| entry.submission() == submission))
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::Item;
 use crate::{
     models::{PROMPT, SEED},
-    text::times::{Clock, seconds},
+    text::{Clock, seconds},
 };
 use imagekiln::{Request, text::Credits};
 use imagekiln_batch::{JobState, JobStatus};

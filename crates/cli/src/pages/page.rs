@@ -8,10 +8,8 @@ use sha2::{Digest as _, Sha256};
 
 use super::{
     Item, Kind, Totals,
-    template::{
-        Value::{Html, Text},
-        fill,
-    },
+    Value::{Html, Text},
+    fill,
 };
 
 const PAGE: &str = include_str!("assets/page.html");

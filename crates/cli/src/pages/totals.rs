@@ -4,10 +4,8 @@ use std::collections::BTreeMap;
 
 use super::{
     Item, Kind,
-    template::{
-        Value::{self, Html, Text},
-        fill,
-    },
+    Value::{self, Html, Text},
+    fill,
 };
 use imagekiln::text::Credits;
 

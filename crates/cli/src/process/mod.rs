@@ -13,14 +13,16 @@ use std::{
     io::{self, Read, Write},
     ops::RangeInclusive,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
 };
 
 use console::Term;
 
+pub(crate) use self::interrupt::Interrupts;
+pub(crate) use crate::terminal::lock;
 use crate::{
     terminal::{Paint, hidden},
-    text::table::Table,
+    text::Table,
 };
 use imagekiln::{ClientBuilder, Error, journal::Directory};
 
@@ -197,9 +199,4 @@ impl Write for Stream {
 /// The width of a terminal. `None` if `term` is not a terminal.
 fn columns(term: &Term) -> Option<usize> {
     term.size_checked().map(|(_, columns)| columns.into())
-}
-
-/// Locks a mutex, even if a thread has panicked that had locked it.
-pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -7,7 +7,7 @@ use image::{DynamicImage, GenericImage as _};
 use tokio::task::spawn_blocking;
 
 use super::screen::{Protocol, Window, decoded, draw};
-use crate::{output::Output, text::sanitize::printable};
+use crate::{output::Output, text::printable};
 
 /// A picture in the grid, and the text below it.
 pub struct Cell {

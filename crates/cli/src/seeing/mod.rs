@@ -5,7 +5,7 @@ mod screen;
 
 use std::{io, path::Path};
 
-use clap::{Arg, ArgAction, ArgMatches};
+use clap::{ArgMatches, Args};
 use serde_json::Value;
 use tokio::task::spawn_blocking;
 
@@ -18,25 +18,23 @@ use crate::{
     failure::Failure,
     files::target::{self, Place, Saved, Target},
     output::Output,
-    text::{json, sanitize::printable},
+    text::{json, printable},
 };
 use imagekiln::{
     FileKind, Task,
     text::{Credits, counted},
 };
 
-const SHOW: &str = "show";
-const OPEN: &str = "open";
-
-/// The flags `--show` and `--open`.
-pub fn args() -> [Arg; 2] {
-    let flag = |name: &'static str| {
-        Arg::new(name).long(name).action(ArgAction::SetTrue).hide_short_help(true)
-    };
-    [
-        flag(SHOW).help("Show the picture in the terminal"),
-        flag(OPEN).help("Open the picture with the desktop's program for it"),
-    ]
+// Help shows them after the options of `Saving`.
+#[derive(Args)]
+#[command(next_display_order = 4)]
+pub struct SeeingOptions {
+    /// Show the picture in the terminal
+    #[arg(long, hide_short_help = true)]
+    show: bool,
+    /// Open the picture with the desktop's program for it
+    #[arg(long, hide_short_help = true)]
+    open: bool,
 }
 
 /// Whether this command can show pictures in the terminal.
@@ -59,26 +57,21 @@ impl Seeing {
         matches: &ArgMatches,
         target: Option<&Target>,
     ) -> Result<Self, Failure> {
-        let (shows, opens) = (matches.get_flag(SHOW), matches.get_flag(OPEN));
+        let (shows, opens) = (matches.get_flag("show"), matches.get_flag("open"));
         let flag = if shows { "--show" } else { "--open" };
-        let refused = |problem: String, advice: &str| Err(Failure::usage(problem).advise(advice));
+        let refused = |problem: &str, advice: &str| Err(Failure::usage(problem).advise(advice));
         let is_file =
             target.is_none_or(|target| !matches!(target.place, Place::Stdout | Place::Special(_)));
         if (shows || opens) && !is_file {
-            return refused(format!("{flag} needs a file"), "pass a file to --output");
+            return refused(&format!("{flag} needs a file"), "pass a file to --output");
         }
         if shows && context.output.json {
-            return refused(
-                "--show and --json exclude each other".to_owned(),
-                "remove one of them",
-            );
+            return refused("--show and --json exclude each other", "remove one of them");
         }
         let protocol = if shows { Protocol::find(context.process()) } else { None };
         if shows && protocol.is_none() {
-            return refused(
-                "--show needs a terminal that can show pictures".to_owned(),
-                "remove --show, or use --open",
-            );
+            let problem = "--show needs a terminal that can show pictures";
+            return refused(problem, "remove --show, or use --open");
         }
         Ok(Self { protocol, opens, shows_grid: false })
     }

@@ -17,7 +17,7 @@ use rustix::termios::tcgetwinsize;
 use tokio::task::spawn_blocking;
 
 use super::is_video;
-use crate::{output::Output, process::Process, terminal::hidden, text::sanitize::printable};
+use crate::{output::Output, process::Process, terminal::hidden, text::printable};
 use imagekiln::FileKind;
 
 /// The number of rows to keep free for the prompt of the shell and the line about the picture.
@@ -90,9 +90,12 @@ impl Protocol {
         self.encoded(&image, &window)
     }
 
-    /// Shrinks the picture to at most this number of columns and rows.
+    /// Shrinks the picture to at most this number of columns and rows, keeping its aspect ratio.
+    /// Never enlarges it.
     pub fn shrunk(self, image: DynamicImage, cells: (u32, u32), window: &Window) -> DynamicImage {
-        shrunk(image, self.pixels(cells, window))
+        let (width, height) = self.pixels(cells, window);
+        let fits = image.width() <= width && image.height() <= height;
+        if fits { image } else { image.resize(width, height, FilterType::Triangle) }
     }
 
     /// The size in pixels of an image that fills these columns and rows.
@@ -188,15 +191,6 @@ fn png(image: &DynamicImage) -> Result<String, String> {
         PngEncoder::new_with_quality(&mut png, CompressionType::Fast, PngFilter::Adaptive);
     image.write_with_encoder(encoder).map_err(|error| error.to_string())?;
     Ok(BASE64_STANDARD.encode(png))
-}
-
-/// Shrinks the picture to these dimensions, keeping its aspect ratio. Never enlarges it.
-fn shrunk(image: DynamicImage, (width, height): (u32, u32)) -> DynamicImage {
-    if image.width() > width || image.height() > height {
-        image.resize(width, height, FilterType::Triangle)
-    } else {
-        image
-    }
 }
 
 /// Draws the picture as text. Each character is a half block: it fills the upper half of a cell,

@@ -4,7 +4,7 @@
 use std::{
     borrow::Cow,
     collections::{BTreeMap, BTreeSet},
-    fs, io,
+    fs,
     ops::Range,
     path::Path,
 };
@@ -18,7 +18,11 @@ use super::{
     names::{self, DESCRIBE, Name},
     presets::{PRESETS, Preset, lines},
 };
-use crate::{failure::Failure, files::directory, text::sanitize::one_line};
+use crate::{
+    failure::Failure,
+    files::{directory, if_exists},
+    text::one_line,
+};
 use imagekiln::text::hint;
 
 const PROFILES: &str = "profile";
@@ -66,12 +70,9 @@ pub fn read(path: &Path) -> Result<File, Failure> {
 
 /// Returns the text of the file, or an empty text if it does not exist.
 fn text(path: &Path) -> Result<String, Failure> {
-    match fs::read_to_string(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(Failure::file(format!("could not read {}", path.display()), error))
-        }
-        text => Ok(text.unwrap_or_default()),
-    }
+    if_exists(fs::read_to_string(path))
+        .map(Option::unwrap_or_default)
+        .map_err(|error| Failure::file(format!("could not read {}", path.display()), error))
 }
 
 pub fn of_text(path: &Path, text: &str) -> Result<File, Failure> {
@@ -169,21 +170,19 @@ impl File {
         self.entries.iter().find(is_it)
     }
 
-    /// The profiles and the settings in the file, without their positions, to compare two versions
-    /// of it.
-    fn facts(&self) -> BTreeSet<Fact<'_>> {
+    /// What the file says, without positions, to compare two versions of it.
+    fn facts(&self) -> Facts<'_> {
         let profiles = self.profiles.keys().map(|profile| (Some(&**profile), "", &[][..]));
         let entries = self.entries.iter();
         let entries = entries.map(|entry| (entry.profile.as_deref(), entry.name, &entry.texts[..]));
-        profiles.chain(entries).collect()
+        let presets = self.presets.iter().map(|(name, (preset, _))| (name.as_str(), preset));
+        (profiles.chain(entries).collect(), presets.collect())
     }
 
     /// Returns the text of the file with the setting replaced, removed or added. Only the lines of
     /// this setting differ.
     fn edited(&self, text: &str, profile: Option<&str>, name: &Name, texts: &[String]) -> String {
         let mut edited = text.to_owned();
-        let end_of_line =
-            |at: usize| text[at..].find('\n').map_or(text.len(), |newline| at + newline + 1);
         // JSON strings and lists are also valid TOML.
         let value = match texts {
             [text] if !name.is_list => json!(text),
@@ -191,8 +190,7 @@ impl File {
         };
         match self.entry(profile, name) {
             Some(entry) if texts.is_empty() => {
-                let start = text[..entry.at.start].rfind('\n').map_or(0, |newline| newline + 1);
-                edited.replace_range(start..end_of_line(entry.at.end), "");
+                edited.replace_range(lines(text, entry.at.clone()), "");
             }
             Some(entry) => edited.replace_range(entry.value.clone(), &value.to_string()),
             None if texts.is_empty() => {}
@@ -203,7 +201,7 @@ impl File {
                 let last = entries.map(|entry| entry.at.end).max();
                 let header = profile.and_then(|profile| self.profiles.get(profile).copied());
                 let (place, header) = match (last.or(header), profile) {
-                    (Some(at), _) => (end_of_line(at), String::new()),
+                    (Some(at), _) => (lines(text, at..at).end, String::new()),
                     (None, Some(profile)) => (text.len(), format!("{blank}[profile.{profile}]\n")),
                     (None, None) if self.profiles.is_empty() && self.presets.is_empty() => {
                         (text.len(), String::new())
@@ -221,7 +219,8 @@ impl File {
     }
 }
 
-/// A profile, a setting and its texts.
+/// The settings, each with its profile, its name and its texts, and the presets.
+type Facts<'a> = (BTreeSet<Fact<'a>>, BTreeMap<&'a str, &'a Preset>);
 type Fact<'a> = (Option<&'a str>, &'a str, &'a [String]);
 
 /// Sets a setting in the file, or removes it if there are no texts. Returns whether that changed
@@ -237,27 +236,21 @@ pub fn edit(
     check(name, texts)?;
     let after = file.edited(&before, profile, name, texts);
     let mut expected = file.facts();
-    expected.retain(|fact| (fact.0, fact.1) != (profile, name.name));
+    expected.0.retain(|fact| (fact.0, fact.1) != (profile, name.name));
     if !texts.is_empty() {
-        expected.insert((profile, name.name, texts));
-        expected.extend(profile.map(|profile| (Some(profile), "", &[][..])));
+        expected.0.insert((profile, name.name, texts));
+        expected.0.extend(profile.map(|profile| (Some(profile), "", &[][..])));
     }
     if after == before {
         return Ok(false);
     }
-    let what = format!("`{}`", name.name);
-    write(path, &after, &what, |edited| edited.facts() == expected).map(|()| true)
+    write(path, &after, &format!("`{}`", name.name), &expected).map(|()| true)
 }
 
 /// Writes the edited text of the file, if that changes only `what` was to be changed: if the file
 /// has tables within a line, for example, editing single lines damages it.
-fn write(
-    path: &Path,
-    text: &str,
-    what: &str,
-    is_expected: impl FnOnce(File) -> bool,
-) -> Result<(), Failure> {
-    if !of_text(path, text).is_ok_and(is_expected) {
+fn write(path: &Path, text: &str, what: &str, expected: &Facts<'_>) -> Result<(), Failure> {
+    if !of_text(path, text).is_ok_and(|edited| edited.facts() == *expected) {
         let problem = format!("could not change {what} in {}", path.display());
         return Err(Failure::settings(problem)
             .advise("the file has tables within a line; change it with `kiln config edit`"));
@@ -282,16 +275,10 @@ pub fn edit_preset(path: &Path, name: &str, preset: Option<&Preset>) -> Result<(
         };
         after += &format!("{newlines}{}", preset.text(name));
     }
-    let presets = |file: &File| -> BTreeMap<String, Preset> {
-        let presets = file.presets.iter();
-        presets.map(|(name, (preset, _))| (name.clone(), preset.clone())).collect()
-    };
-    let mut expected = presets(&file);
-    expected.remove(name);
-    expected.extend(preset.map(|preset| (name.to_owned(), preset.clone())));
-    write(path, &after, &format!("the preset `{name}`"), |edited| {
-        edited.facts() == file.facts() && presets(&edited) == expected
-    })
+    let mut expected = file.facts();
+    expected.1.remove(name);
+    expected.1.extend(preset.map(|preset| (name, preset)));
+    write(path, &after, &format!("the preset `{name}`"), &expected)
 }
 
 /// The texts of a setting's value. Numbers become texts, too.

@@ -4,14 +4,14 @@
 
 use std::{
     ffi::OsString,
-    fs, io,
+    fs,
     path::{Path, PathBuf},
 };
 
 use super::{Settings, Source, is_profile, text};
 use crate::{
     failure::Failure,
-    files::{directory::write_private, secret_file},
+    files::{directory::write_private, if_exists, read_secret},
 };
 use imagekiln::{API_KEY_VARIABLE, KEY_HEADER};
 
@@ -57,7 +57,7 @@ fn variable(settings: &Settings, name: &str) -> Option<OsString> {
 }
 
 fn of_file(path: &Path, what: &str) -> Result<String, Failure> {
-    let text = secret_file::read(path, what)?;
+    let text = read_secret(path, what)?;
     let key = text.trim();
     check(key, &format!("{what} {}", path.display())).map_err(Failure::before_payment)?;
     Ok(key.to_owned())
@@ -95,13 +95,11 @@ pub fn store(path: &Path, key: &str) -> Result<(), Failure> {
 
 /// Deletes a stored key. Returns whether there was one.
 pub fn delete(path: &Path) -> Result<bool, Failure> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(Failure::file(format!("could not delete {}", path.display()), error)
-                .advise("delete the file yourself"))
-        }
-        removed => Ok(removed.is_ok()),
-    }
+    let removed = if_exists(fs::remove_file(path)).map_err(|error| {
+        Failure::file(format!("could not delete {}", path.display()), error)
+            .advise("delete the file yourself")
+    });
+    Ok(removed?.is_some())
 }
 
 /// The profiles whose keys are stored.

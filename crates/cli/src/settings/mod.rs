@@ -31,7 +31,7 @@ use crate::{
     files::directory::{self, CONFIG_DIR_VARIABLE},
     models,
     process::Process,
-    text::{parse, times},
+    text::{duration, parse},
 };
 use imagekiln::{
     ALLOW_HTTP_VARIABLE, API_KEY_VARIABLE, BASE_URL_VARIABLE, Client, ClientBuilder, Operation,
@@ -249,7 +249,7 @@ impl Settings {
     }
 
     pub fn deadline(&self) -> Option<Duration> {
-        times::duration(&self.text(&DEADLINE)?).ok()
+        duration(&self.text(&DEADLINE)?).ok()
     }
 
     /// The default of `--max-active` for a batch.
@@ -292,7 +292,12 @@ impl Settings {
 
     /// The settings of a client without its key, for requests that are not sent.
     pub fn unsent(&self) -> Result<ClientBuilder, Failure> {
-        let about = |name| move |failure: Failure| failure.about_variable(name);
+        let about = |name| {
+            move |mut failure: Failure| {
+                failure.setting = Some(name);
+                failure
+            }
+        };
         let mut builder = Client::builder();
         for (name, set) in &SETTERS {
             if let Some(variable) = name.variable {
@@ -303,9 +308,8 @@ impl Settings {
             }
         }
         let secret = text(&self.process, WEBHOOK_SECRET_VARIABLE);
-        if let Some(secret) = secret.map_err(about(WEBHOOK_SECRET_VARIABLE))? {
-            builder = builder.webhook_secret(secret);
-        }
+        let secret = secret.map_err(about(WEBHOOK_SECRET_VARIABLE))?;
+        let builder = secret.into_iter().fold(builder, ClientBuilder::webhook_secret);
         let allowed = flag(&self.process, ALLOW_HTTP_VARIABLE);
         Ok(builder.allow_http(allowed.map_err(about(ALLOW_HTTP_VARIABLE))?))
     }

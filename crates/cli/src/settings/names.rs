@@ -3,7 +3,7 @@
 use super::{DEFAULT_PROFILE, PROFILE_VARIABLE, key::API_KEY_FILE_VARIABLE};
 use crate::{
     models,
-    text::{parse, times},
+    text::{deadline, parse},
 };
 use imagekiln::{
     ALLOW_HTTP_VARIABLE, API_KEY_VARIABLE, Address, BASE_URL_VARIABLE, MODEL_PREFIX_VARIABLE,
@@ -85,13 +85,20 @@ pub const MODEL_PREFIX: Name = Name {
 pub const MODEL: Name = Name {
     flag: Some("--model"),
     default: models::DEFAULT,
-    check: check_model,
+    check: |text| {
+        let known = models::find(text).map(drop);
+        let names = || models::models().map(|model| model.name);
+        known.ok_or_else(|| format!("unknown model{}", hint(text, names())))
+    },
     ..text("model", "the model of `generate`, `edit` and `batch run`")
 };
 pub const OUTPUT: Name = Name {
     flag: Some("--output"),
     default: "PROMPT-TASK.EXTENSION",
-    check: check_output,
+    check: |text| match text {
+        "-" => Err("standard output can't be the default".to_owned()),
+        _ => Ok(()),
+    },
     ..text("output", "where to save pictures: a directory, a file or a template; not for batches")
 };
 pub const SIZE: Name = Name {
@@ -103,7 +110,10 @@ pub const SIZE: Name = Name {
 pub const DESCRIBE: Name = Name {
     flag: Some("--describe"),
     default: "false",
-    check: check_flag,
+    check: |text| match text {
+        "true" | "false" => Ok(()),
+        _ => Err("give true or false".to_owned()),
+    },
     ..text(
         "describe",
         "`true` writes `FILE.json` beside each picture: its request, seed, cost and times",
@@ -112,7 +122,7 @@ pub const DESCRIBE: Name = Name {
 pub const DEADLINE: Name = Name {
     flag: Some("--deadline"),
     default: "10m for each task",
-    check: |text| times::deadline(text).map(drop),
+    check: |text| deadline(text).map(drop),
     ..text("deadline", "how long a command may take, such as `2m`; not for batches")
 };
 pub const MAX_ACTIVE: Name = Name {
@@ -138,7 +148,7 @@ pub const ASK_ABOVE_CREDITS: Name = Name {
 };
 pub const PRICES: Name = Name {
     is_list: true,
-    check: check_price,
+    check: |text| price(text).map(drop),
     ..text("prices", "what models cost in credits, such as `gen-2-pro=3` or `gen-2-pro=0.5/MP`")
 };
 pub const WEBHOOK_URL: Name = Name {
@@ -219,29 +229,9 @@ pub fn in_file() -> impl Iterator<Item = &'static Name> {
     NAMES.into_iter().filter(|name| name.is_in_file)
 }
 
-fn check_model(text: &str) -> Result<(), String> {
-    let names = || models::models().map(|model| model.name);
-    match models::find(text) {
-        Some(_) => Ok(()),
-        None => Err(format!("unknown model{}", hint(text, names()))),
-    }
-}
-
-fn check_output(text: &str) -> Result<(), String> {
-    if text == "-" { Err("standard output can't be the default".to_owned()) } else { Ok(()) }
-}
-
-fn check_flag(text: &str) -> Result<(), String> {
-    text.parse::<bool>().map(drop).map_err(|_| "give true or false".to_owned())
-}
-
 fn check_count(text: &str) -> Result<(), String> {
     let count = text.parse::<u16>().ok().filter(|count| *count > 0);
     count.map(drop).ok_or_else(|| "give a number from 1 to 65535".to_owned())
-}
-
-fn check_price(text: &str) -> Result<(), String> {
-    price(text).map(drop)
 }
 
 /// Splits `MODEL=PRICE` into the name of the operation and the price.

@@ -1,7 +1,7 @@
 //! Presets: the model, the fields and the prompt that several pictures have in common. They are in
 //! `[preset.NAME]` of `config.toml`.
 
-use std::{collections::BTreeSet, ops::Range};
+use std::ops::Range;
 
 use serde_json::Value;
 use toml::de::DeValue;
@@ -10,7 +10,7 @@ use super::{PROFILE_RULE, Settings, is_profile};
 use crate::{
     failure::Failure,
     models::{self, PROMPT},
-    text::sanitize::one_line,
+    text::one_line,
 };
 use imagekiln::{FieldKind, Location, Operation, Request, text::hint};
 
@@ -117,9 +117,10 @@ impl Preset {
             None => given.filter(|_| name == PROMPT),
         };
         let parts = parts(template).map_err(|problem| refused(problem, "correct the preset"))?;
-        let names: BTreeSet<_> = parts.iter().filter_map(Part::name).collect();
         let all = named.iter().map(|(name, _)| *name).chain(given.map(|_| PROMPT));
-        if let Some(unknown) = all.into_iter().find(|name| !names.contains(name)) {
+        let has =
+            |name: &str| parts.iter().any(|part| matches!(part, Part::Name(it) if *it == name));
+        if let Some(unknown) = all.into_iter().find(|name| !has(name)) {
             let problem = format!("the prompt of the preset has no {{{}}}", one_line(unknown));
             return Err(refused(problem, &format!("it is: {}", one_line(template))));
         }
@@ -165,15 +166,6 @@ fn number_of(text: &str) -> Value {
 enum Part<'a> {
     Text(String),
     Name(&'a str),
-}
-
-impl<'a> Part<'a> {
-    fn name(&self) -> Option<&'a str> {
-        match self {
-            Self::Name(name) => Some(name),
-            Self::Text(_) => None,
-        }
-    }
 }
 
 /// Splits the prompt of a preset into its parts. `{{` and `}}` stand for braces.

@@ -1,6 +1,6 @@
 //! Breaks lines between words to fit the width of a terminal, and adapts the help of the parser.
 
-use clap::{Arg, Command};
+use clap::Command;
 use console::{measure_text_width, strip_ansi_codes, truncate_str};
 
 /// The maximum length of a description in `-h`. A longer one is cut at the end of a clause.
@@ -17,17 +17,15 @@ const RESET: &str = "\u{1b}[0m";
 /// because it does not indent the rest of a line; [`coloured`] breaks them instead. Shortens the
 /// descriptions in `-h`.
 pub fn fitting(command: Command) -> Command {
-    let command = command.term_width(0).mut_args(with_brief_help);
+    let command = command.term_width(0).mut_args(|arg| {
+        let Some(help) = arg.get_help().map(ToString::to_string) else { return arg };
+        let short = brief(&help);
+        if arg.get_long_help().is_some() || short.len() == help.len() {
+            return arg;
+        }
+        arg.help(short.to_owned()).long_help(help)
+    });
     command.mut_subcommands(fitting)
-}
-
-fn with_brief_help(arg: Arg) -> Arg {
-    let Some(help) = arg.get_help().map(ToString::to_string) else { return arg };
-    let short = brief(&help);
-    if arg.get_long_help().is_some() || short.len() == help.len() {
-        return arg;
-    }
-    arg.help(short.to_owned()).long_help(help)
 }
 
 /// The first clauses of a description, as many as fit.

@@ -7,14 +7,19 @@ use serde_json::Value;
 use imagekiln::text::is_printable;
 
 /// Adds members to an object. They replace members of the same name.
-pub fn with<const N: usize>(mut object: Value, members: [(&str, Value); N]) -> Value {
+pub fn with<'n>(mut object: Value, members: impl IntoIterator<Item = (&'n str, Value)>) -> Value {
     if let Value::Object(known) = &mut object {
-        known.extend(members.map(|(name, value)| (name.to_owned(), value)));
+        known.extend(members.into_iter().map(|(name, value)| (name.to_owned(), value)));
     }
     object
 }
 
-/// Formats JSON on one line. Unlike [`one_line`](super::sanitize::one_line), shortens nothing, and
+/// Adds those of the members that have a value.
+pub fn with_known<const N: usize>(object: Value, members: [(&str, Option<Value>); N]) -> Value {
+    with(object, members.into_iter().filter_map(|(name, value)| Some((name, value?))))
+}
+
+/// Formats JSON on one line. Unlike [`one_line`](super::one_line), shortens nothing, and
 /// escapes the characters that `one_line` replaces.
 pub fn json_line(value: &Value) -> String {
     let json = value.to_string();

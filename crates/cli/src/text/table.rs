@@ -12,6 +12,7 @@ const LEAST: usize = 10;
 
 /// Rows of cells. All cells of a column are padded to the same width on the screen, on which some
 /// characters take two columns.
+#[derive(Default)]
 pub struct Table<const N: usize> {
     rows: Vec<[String; N]>,
     long: &'static [usize],
@@ -25,19 +26,7 @@ pub struct Table<const N: usize> {
 
 impl<const N: usize> Table<N> {
     pub fn new(rows: impl IntoIterator<Item = [String; N]>) -> Self {
-        let rows = rows.into_iter().collect();
-        let none: &[usize] = &[];
-        let (wraps, omits_empty, indent) = (false, false, 0);
-        Self {
-            rows,
-            long: none,
-            optional: none,
-            numbers: none,
-            paths: none,
-            wraps,
-            omits_empty,
-            indent,
-        }
+        Self { rows: rows.into_iter().collect(), ..Self::default() }
     }
 
     pub fn with_heading(heading: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> Self {

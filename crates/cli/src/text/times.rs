@@ -51,7 +51,7 @@ pub fn seconds(at: SystemTime) -> u64 {
 }
 
 /// Converts seconds since the Unix epoch to a time.
-pub fn at(seconds: u64) -> SystemTime {
+pub fn time_at(seconds: u64) -> SystemTime {
     // The seconds may come from a file, which can contain any number.
     let at = i64::try_from(seconds).ok().and_then(|at| Timestamp::from_second(at).ok());
     at.and_then(|at| at.try_into().ok()).unwrap_or(UNIX_EPOCH)
@@ -149,13 +149,17 @@ mod tests {
         let now = Timestamp::from_second(1_795_162_509).unwrap();
         let berlin = TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").unwrap();
         let clock = Clock { now: now.to_zoned_datetime(berlin), is_relative: true };
-        let ago = |seconds: u64| clock.shown(at(1_795_162_509 - seconds));
+        let ago = |seconds: u64| clock.shown(time_at(1_795_162_509 - seconds));
         assert_eq!(ago(59), "just now");
         assert_eq!(ago(3599), "59 min ago");
         assert_eq!(ago(3600), "2026-11-20 08:15");
         assert_eq!(ago(150 * 86_400), "2026-06-23 10:15", "summer time");
-        assert_eq!(clock.shown(at(1_795_162_600)), "2026-11-20 09:16", "a clock that is ahead");
-        assert_eq!(rfc3339(at(1_795_162_509)), "2026-11-20T08:15:09Z");
-        assert_eq!(seconds(at(u64::MAX)), 0);
+        assert_eq!(
+            clock.shown(time_at(1_795_162_600)),
+            "2026-11-20 09:16",
+            "a clock that is ahead"
+        );
+        assert_eq!(rfc3339(time_at(1_795_162_509)), "2026-11-20T08:15:09Z");
+        assert_eq!(seconds(time_at(u64::MAX)), 0);
     }
 }

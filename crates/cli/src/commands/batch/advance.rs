@@ -10,24 +10,18 @@ use super::{
     ledgers,
     place::{self, Access, Place, Places},
     print::{directory, job_event, job_line},
+    progress::OPEN,
     run::{LAST_SUBMISSIONS, check_features, set_prices, unrecorded},
 };
 use crate::{
     args::options,
     context::Context,
-    failure::{
-        FOREIGN, Failure, LOCKED,
-        exit::{self, Exit},
-        exit_of_job,
-    },
+    failure::{Exit, FOREIGN, Failure, LOCKED, exit, exit_of_job},
     files::target::check_path,
     history::durations::KeptDurations,
-    process::interrupt::Interrupts,
+    process::Interrupts,
     service,
-    text::{
-        sanitize::{one_line, printable, quoted},
-        times::duration,
-    },
+    text::{duration, one_line, printable, quoted},
 };
 use imagekiln::ClientBuilder;
 use imagekiln_batch::{Advanced, Batch, Dispatcher, JobState, JobStatus, Ledger};
@@ -148,27 +142,28 @@ impl Advance<'_> {
     ) -> Result<Option<Advanced>, Failure> {
         let Self { context, options, .. } = self;
         set_prices(context, ledger).await?;
-        let mut batch = Batch::open(client, ledger.clone())?.save_to(&options.places.output);
-        if let Some(jobs) = context.settings.max_active() {
-            batch = batch.max_active(jobs.into());
-        }
+        let batch = Batch::open(client, ledger.clone())?.save_to(&options.places.output);
+        let most = context.settings.max_active().map(usize::from);
+        let batch = most.into_iter().fold(batch, Batch::max_active);
         let _durations =
             context.records()?.then(|| KeptDurations::of(context.process(), batch.client()));
         let client = batch.client().clone();
         let dispatcher = batch.dispatcher().await?;
         let advanced = self.advance(&dispatcher, end, interrupts).await;
         if interrupts.happened() {
-            context.output.giving_back();
+            let text = "stopping: the job is given back when the step in flight is done; press \
+                        Ctrl-C again to stop at once";
+            context.output.message("stopping", text);
         }
         let finished = tokio::select! {
             finished = dispatcher.finish() => finished.map_err(Failure::from),
             () = interrupts.second() => {
                 context.output.last_responses(LAST_SUBMISSIONS);
                 let accepted = client.drain(LAST_SUBMISSIONS).await.unwrap_or_default();
-                match &unrecorded(ledger, accepted).await[..] {
-                    [] => Ok(()),
-                    tasks => Err(abandoned().with_unrecorded(tasks.to_vec())),
-                }
+                let tasks = unrecorded(ledger, accepted).await;
+                let message = "interrupted: responses arrived that the ledger does not have";
+                let failure = || Failure::new("interrupted", Exit::Interrupted, message);
+                if tasks.is_empty() { Ok(()) } else { Err(failure().with_unrecorded(tasks)) }
             }
         };
         match (advanced, finished) {
@@ -230,15 +225,9 @@ impl Advance<'_> {
     }
 }
 
-fn abandoned() -> Failure {
-    let message = "interrupted: responses arrived that the ledger does not have";
-    Failure::jobs("interrupted", Exit::Interrupted, message.to_owned())
-}
-
 /// Whether a later call may continue a job in this state.
 fn is_open(state: JobState) -> bool {
-    use JobState::{Queued, Ready, Submitted, Submitting, Unknown};
-    matches!(state, Queued | Submitting | Submitted | Ready | Unknown)
+    OPEN.contains(&state) || state == JobState::Unknown
 }
 
 /// Prints the job, and fails unless it is saved or cancelled.
@@ -295,7 +284,7 @@ fn print(
                     format!("run the same command again in {} s", wait.as_secs_f64().ceil())
                 }
             };
-            let mut failure = Failure::jobs("later", Exit::Later, message).advise(advice);
+            let mut failure = Failure::new("later", Exit::Later, message).advise(advice);
             failure.billing_unknown = is_unknown;
             Err(failure)
         }
@@ -309,7 +298,7 @@ fn print(
         }
         Outcome::Interrupted(job) => {
             let message = format!("interrupted: job `{name}` is {}, and was given back", job.state);
-            Err(Failure::jobs("interrupted", Exit::Interrupted, message)
+            Err(Failure::new("interrupted", Exit::Interrupted, message)
                 .advise("run the same command again to continue"))
         }
     }
@@ -343,7 +332,7 @@ fn ended(job: &JobStatus, name: &str, reason: &str, place: &Place) -> Result<(),
     let kind = if job.state == JobState::Damaged { "damaged" } else { "jobs_failed" };
     let message = format!("job `{name}` is {}{reason}", job.state);
     let ledger = quoted(&place.to_string());
-    Err(Failure::jobs(kind, exit, message).advise(format!(
+    Err(Failure::new(kind, exit, message).advise(format!(
         "`kiln batch jobs retry {} --ledger {ledger}` queues it again",
         quoted(name)
     )))

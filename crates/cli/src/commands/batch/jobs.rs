@@ -13,7 +13,7 @@ use crate::{
     args::selection::Sent,
     context::Context,
     failure::{Exit, Failure},
-    text::times::duration,
+    text::duration,
 };
 use imagekiln::text::counted;
 use imagekiln_batch::{Filter, JobState, Ledger};
@@ -138,7 +138,7 @@ fn check_all(changed: u64, named: u64) -> Result<(), Failure> {
     }
     let (left, of) = (named - changed, counted(named, "job"));
     let message = format!("{left} of {of} changed in the meantime, and were left out");
-    Err(Failure::jobs("jobs_left", Exit::JobsLeft, message)
+    Err(Failure::new("jobs_left", Exit::JobsLeft, message)
         .advise("`kiln batch status --all` shows the states"))
 }
 

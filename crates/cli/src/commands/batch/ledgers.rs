@@ -4,7 +4,7 @@
 
 use std::{
     fs::{self, File},
-    io::{self, ErrorKind, Write as _},
+    io::{self, Write as _},
     path::{Path, PathBuf},
     thread,
 };
@@ -16,10 +16,13 @@ use super::place::Place;
 use crate::{
     context::Context,
     failure::Failure,
-    files::directory::{self, create_private},
+    files::{
+        directory::{self, create_private},
+        if_exists,
+    },
     history::{
         StoredPath,
-        spending::{Row, Sum},
+        costs::{Key, Sum},
     },
     process::Process,
 };
@@ -91,7 +94,7 @@ pub fn known(process: &Process) -> Result<Vec<Place>, Failure> {
 pub async fn add_spending(
     process: &Process,
     names: &[String],
-    mut add: impl FnMut(Row),
+    mut add: impl FnMut(Key, Sum),
 ) -> Result<Vec<(String, String)>, Failure> {
     let named = names.iter().map(|name| Place::parse(name));
     let named: Vec<Place> = named.collect::<Result<_, _>>()?;
@@ -109,11 +112,10 @@ pub async fn add_spending(
         match rows {
             Ok(rows) => rows.into_iter().for_each(|row| {
                 let group = row.group.unwrap_or_default();
-                let values = [group, row.operation, String::new(), name.clone()];
+                let key = [row.day, group, row.operation, String::new(), name.clone()];
                 let [submissions, without_cost] = [row.submissions, row.without_cost];
                 let [credits, estimated] = [row.credits, row.estimated];
-                let sum = Sum { submissions, without_cost, credits, estimated };
-                add(Row { day: row.day, values, sum });
+                add(key, Sum { submissions, without_cost, credits, estimated });
             }),
             Err(failure) if is_named => return Err(failure),
             Err(failure) => unreadable.push((name, failure.message.clone())),
@@ -149,10 +151,7 @@ fn file(process: &Process) -> Option<PathBuf> {
 
 /// Returns the lines of the file. Skips damaged lines, which a failed write may have left.
 fn lines(file: &Path) -> io::Result<Vec<Line>> {
-    let content = match fs::read(file) {
-        Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
-        content => content?,
-    };
+    let content = if_exists(fs::read(file))?.unwrap_or_default();
     let lines = content.split(|byte| *byte == b'\n');
     Ok(lines.filter_map(|line| serde_json::from_slice(line).ok()).collect())
 }

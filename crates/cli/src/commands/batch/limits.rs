@@ -12,7 +12,7 @@ use crate::{
     context::Context,
     failure::Failure,
     models,
-    text::{fit::wrapped, parse, sanitize::one_line},
+    text::{one_line, parse, wrapped},
 };
 use imagekiln::text::{Credits, counted};
 use imagekiln_batch::{Filter, Ledger, LimitStatus, Price, Scope};
@@ -196,16 +196,13 @@ fn for_people(limit: &LimitStatus) -> String {
             None => active_tasks(active),
         });
     }
-    parts.extend(limit.rate.map(|rate| format!("at most {}", a_minute(rate))));
+    parts
+        .extend(limit.rate.map(|rate| format!("at most {} a minute", counted(rate, "submission"))));
     format!("{}: {}", shown(&limit.scope), parts.join("; "))
 }
 
 fn shown(scope: &Scope) -> String {
     one_line(&scope.to_string())
-}
-
-fn a_minute(rate: u64) -> String {
-    format!("{} a minute", counted(rate, "submission"))
 }
 
 fn active_tasks(count: u64) -> String {

@@ -1,7 +1,6 @@
 //! `kiln batch`: many jobs from a file, and the ledger that records them.
 
 mod advance;
-mod completed;
 mod jobs;
 pub mod ledgers;
 mod limits;
@@ -16,7 +15,7 @@ mod selection;
 
 use clap::{ArgMatches, Command, FromArgMatches as _, Subcommand};
 
-pub use self::completed::with_jobs;
+pub use self::selection::with_jobs;
 use self::{
     place::{Access, Place, Places},
     print::print_job,

@@ -13,12 +13,7 @@ use crate::{
     output::Output,
     pages::job,
     process::Process,
-    text::{
-        json,
-        sanitize::{one_line, printable},
-        table::Table,
-        times::{rfc3339, seconds},
-    },
+    text::{Table, json, one_line, printable, rfc3339, seconds},
 };
 use imagekiln::text::Credits;
 use imagekiln_batch::{JobState, JobStatus, Outage, Report, ReportRow, Scope};

@@ -129,12 +129,13 @@ fn count(report: &Report, is: impl Fn(JobState) -> bool) -> u64 {
     report.rows.iter().filter(|row| is(row.state)).map(|row| row.jobs).sum()
 }
 
+/// The states of jobs that a run continues.
+pub const OPEN: [JobState; 4] =
+    [JobState::Queued, JobState::Submitting, JobState::Submitted, JobState::Ready];
+
 /// Whether a run no longer continues a job in this state.
 fn has_ended(state: JobState) -> bool {
-    !matches!(
-        state,
-        JobState::Queued | JobState::Submitting | JobState::Submitted | JobState::Ready
-    )
+    !OPEN.contains(&state)
 }
 
 #[cfg(test)]

@@ -27,10 +27,9 @@ use crate::{
     pages::sheet,
     seeing,
     text::{
-        fit::wrapped,
+        Clock,
         json::{self, json_line},
-        sanitize::quoted,
-        times::{Clock, now},
+        now, quoted, wrapped,
     },
 };
 use imagekiln_batch::{Error, Filter, JobState, Ledger, Outage, Prices, Report};

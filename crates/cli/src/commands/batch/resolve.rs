@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use clap::Args;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{
     print::print_job,
@@ -14,7 +14,7 @@ use crate::{
     context::Context,
     failure::{Exit, Failure},
     service,
-    text::{expected::Expected, json, sanitize::one_line},
+    text::{Expected, one_line},
 };
 use imagekiln::text::counted;
 use imagekiln_batch::{
@@ -167,15 +167,22 @@ impl Decision {
             let would = if self.dry_run { " would be" } else { "" };
             format!("{jobs}{would} {past}; expected price: {}", expected.text("job"))
         };
+        let names =
+            |jobs: &[JobStatus]| -> Vec<_> { jobs.iter().map(|job| job.name.clone()).collect() };
+        let Resolved { resolved, held, changed, .. } = decided;
         let programs = || {
-            let members = [
-                ("event", "resolved".into()),
-                ("dry_run", self.dry_run.into()),
-                ("decision", name.into()),
-                ("credits", expected.credits.into()),
-                ("without_price", expected.without_price.into()),
-            ];
-            json::with(counts(decided), members)
+            json!({
+                "jobs": resolved.len(),
+                "left_out": held.len() + changed.len(),
+                "names": {
+                    "resolved": names(resolved), "held": names(held), "changed": names(changed),
+                },
+                "event": "resolved",
+                "dry_run": self.dry_run,
+                "decision": name,
+                "credits": expected.credits,
+                "without_price": expected.without_price,
+            })
         };
         context.output.result(people, programs)
     }
@@ -208,7 +215,7 @@ impl Decision {
         let left_out = if count == 1 { "was left out" } else { "were left out" };
         let jobs = counted(count as u64, "job");
         let message = format!("{jobs} {left_out}: {}", reasons.join(", "));
-        let failure = Failure::jobs("jobs_left", Exit::JobsLeft, message);
+        let failure = Failure::new("jobs_left", Exit::JobsLeft, message);
         Err(if held.is_empty() {
             failure.advise("`kiln batch status --all` shows their states")
         } else {
@@ -218,17 +225,4 @@ impl Decision {
             )
         })
     }
-}
-
-/// Returns the names of the jobs by outcome, and how many there are.
-fn counts(decided: &Resolved) -> Value {
-    let Resolved { resolved, held, changed, .. } = decided;
-    let names = |jobs: &[JobStatus]| jobs.iter().map(|job| job.name.clone()).collect::<Vec<_>>();
-    json!({
-        "jobs": resolved.len(),
-        "left_out": held.len() + changed.len(),
-        "names": {
-            "resolved": names(resolved), "held": names(held), "changed": names(changed),
-        },
-    })
 }

@@ -1,15 +1,18 @@
 //! The jobs that a command changes: those with given names, those that meet conditions, or all.
+//! Also completes the names and the groups of jobs.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
-use clap::{Args, ValueHint};
+use clap::{Arg, Args, Command, ValueHint};
+use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
+use tokio::runtime::Builder;
 
-use super::place::model;
+use super::place::{Place, model};
 use crate::{
     args::selection::{Sent, lines},
     failure::Failure,
     process::Process,
-    text::sanitize::one_line,
+    text::one_line,
 };
 use imagekiln_batch::{Filter, JobState, JobStatus, Ledger};
 
@@ -67,24 +70,28 @@ impl Selection {
             Some(lines) => Some(lines.into_iter().chain(names).collect()),
             None => Some(names).filter(|names| !names.is_empty()),
         };
-        if names.is_none() && !all && !is_conditional && !conditions.are_given() {
+        let is_conditional =
+            is_conditional || conditions.model.is_some() || conditions.group.is_some();
+        if names.is_none() && !all && !is_conditional {
             let advice = "nothing was changed; pass names, --from, --all, or conditions such as \
                           --group";
             return Err(Failure::usage("no jobs are given").advise(advice));
         }
         let filter = Filter { names: names.clone(), ..Filter::default() };
         if let Some(names) = &names {
-            check_known(names, &ledger.jobs().list(&filter).await?)?;
+            let found = ledger.jobs().list(&filter).await?;
+            let ids = found.iter().filter_map(|job| job.task_id.as_deref());
+            let known: HashSet<_> = found.iter().map(|job| job.name.as_str()).chain(ids).collect();
+            if let Some(name) = names.iter().find(|name| !known.contains(name.as_str())) {
+                let problem = format!("the ledger has no job `{}`", one_line(name));
+                return Err(Failure::usage(problem).advise("nothing was changed"));
+            }
         }
         Ok(Selected { filter: conditions.filter(filter), names })
     }
 }
 
 impl Conditions {
-    fn are_given(&self) -> bool {
-        self.model.is_some() || self.group.is_some()
-    }
-
     pub fn filter(self, filter: Filter) -> Filter {
         Filter { operation: self.model, group: self.group, ..filter }
     }
@@ -114,18 +121,42 @@ impl Selected {
     }
 }
 
-/// Refuses a name that belongs neither to a job nor to a task of the ledger.
-fn check_known(names: &[String], found: &[JobStatus]) -> Result<(), Failure> {
-    let known: HashSet<_> = found
-        .iter()
-        .flat_map(|job| [Some(job.name.as_str()), job.task_id.as_deref()])
-        .flatten()
-        .collect();
-    match names.iter().find(|name| !known.contains(name.as_str())) {
-        Some(name) => {
-            let problem = format!("the ledger has no job `{}`", one_line(name));
-            Err(Failure::usage(problem).advise("nothing was changed"))
-        }
-        None => Ok(()),
-    }
+/// The maximum number of jobs that completion reads, starting with the first job of the ledger.
+const MOST_OFFERED: usize = 1_000;
+
+/// Adds the names and the groups of the jobs of a ledger as candidates. Without a `ledger`, this
+/// reads the one in the working directory.
+pub fn with_jobs(command: Command, ledger: Option<&str>) -> Command {
+    let ledger = ledger.map(str::to_owned);
+    with_candidates(command, &|of: fn(JobStatus) -> Option<String>| {
+        let ledger = ledger.clone();
+        ArgValueCandidates::new(move || {
+            let jobs = jobs(ledger.as_deref()).unwrap_or_default();
+            let texts: BTreeSet<_> = jobs.into_iter().filter_map(of).collect();
+            texts.into_iter().map(CompletionCandidate::new).collect()
+        })
+    })
+}
+
+type Candidates<'a> = &'a dyn Fn(fn(JobStatus) -> Option<String>) -> ArgValueCandidates;
+
+fn with_candidates(command: Command, candidates: Candidates<'_>) -> Command {
+    let with = |arg: Arg| match arg.get_id().as_str() {
+        "group" => arg.add(candidates(|job| job.group)),
+        "names" | "name" => arg.add(candidates(|job| Some(job.name))),
+        _ => arg,
+    };
+    command.mut_args(with).mut_subcommands(|inner| with_candidates(inner, candidates))
+}
+
+/// Reads the jobs of a ledger in a file, even while a run has it open, and writes nothing. Returns
+/// `None` for a ledger in PostgreSQL, so completion never connects to a server.
+fn jobs(ledger: Option<&str>) -> Option<Vec<JobStatus>> {
+    let Ok(Place::File(path)) = Place::given(ledger) else { return None };
+    let runtime = Builder::new_current_thread().build().ok()?;
+    let read = async {
+        let ledger = Ledger::open_read_only(path).await?;
+        ledger.jobs().page(&Filter::default(), 0, MOST_OFFERED).await
+    };
+    runtime.block_on(read).ok()
 }

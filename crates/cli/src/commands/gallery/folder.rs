@@ -17,17 +17,19 @@ use tokio::{
 };
 
 use super::{
-    favourites,
     found::{self, Found, Picture},
     thumbnails::Thumbnails,
 };
 use crate::{
     context::Context,
     failure::Failure,
-    files::directory::{create_private, temporary_file},
+    files::{
+        directory::{create_private, temporary_file},
+        if_exists,
+    },
     pages::{Item, Kind, Page, Preview, THREADS, Totals, page::json},
     process::lock,
-    text::times::{Clock, now},
+    text::{Clock, now},
 };
 use imagekiln::FileKind;
 
@@ -51,7 +53,7 @@ pub async fn write(context: &Context, folder: &Path, kind: Kind) -> Result<(), F
             .advise("pass another directory to --output")
     };
     check(folder).and_then(|()| create_private(&folder.join(DATA))).map_err(failed)?;
-    let favourites = favourites::read(context.process())?;
+    let favourites = super::favourites(context.process())?;
     let thumbnails = Arc::new(Thumbnails::open(folder).map_err(failed)?);
     let (sender, receiver) = channel(AHEAD);
     let making = spawn_blocking({
@@ -77,11 +79,8 @@ pub async fn write(context: &Context, folder: &Path, kind: Kind) -> Result<(), F
 
 /// Refuses to replace a page that is not a gallery.
 fn check(folder: &Path) -> io::Result<()> {
-    let index = match fs::read_to_string(folder.join(INDEX)) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        index => index?,
-    };
-    if index.contains(r#"<meta name="generator" content="kiln">"#) {
+    let is_gallery = |index: String| index.contains(r#"<meta name="generator" content="kiln">"#);
+    if if_exists(fs::read_to_string(folder.join(INDEX)))?.is_none_or(is_gallery) {
         return Ok(());
     }
     Err(io::Error::other(format!("its {INDEX} is not a gallery")))
@@ -210,7 +209,7 @@ fn picture(found: &mut Found, thumbnails: &Thumbnails) -> io::Result<()> {
             Err(_) => {
                 item.state = "deleted".to_owned();
                 (item.note, item.id) = (Some("the file was deleted".to_owned()), None);
-                let seen = || thumbnails.last_seen(&path.to_string_lossy());
+                let seen = || thumbnails.seen(&path.to_string_lossy(), None);
                 if let Some(sha256) = sha256.clone().or_else(seen) {
                     thumbnails.show_known(item, &sha256);
                 }

@@ -11,13 +11,10 @@ use crate::{
     },
     context::Context,
     failure::Failure,
-    history::{self, Entry, list, prices::Prices, request},
+    history::{self, Entry, Prices, list, request},
     pages::{Item, job, sheet},
     process::Process,
-    text::{
-        sanitize::{one_line, quoted},
-        times::{Clock, seconds},
-    },
+    text::{Clock, one_line, quoted, seconds},
 };
 use imagekiln::{TaskStatus, journal::State};
 use imagekiln_batch::{Filter, JobState, Ledger};

@@ -1,17 +1,27 @@
 //! `kiln gallery`: a page with all pictures of the user.
 
-mod favourites;
 mod folder;
 mod found;
 mod serve;
 mod thumbnails;
 
-use std::path::PathBuf;
+use std::{collections::BTreeSet, fs, io, path::PathBuf};
 
 use clap::Args;
 use serde_json::json;
 
-use crate::{context::Context, failure::Failure, history, pages::Kind, seeing};
+use crate::{
+    context::Context,
+    failure::Failure,
+    files::{
+        directory::{self, write_private},
+        if_exists,
+    },
+    history,
+    pages::Kind,
+    process::Process,
+    seeing,
+};
 
 pub const NAME: &str = "gallery";
 
@@ -52,4 +62,32 @@ pub async fn run(context: &Context, options: Options) -> Result<(), Failure> {
         seeing::open(&context.output, &page).await;
     }
     Ok(())
+}
+
+/// Returns the digests of the favourites. A damaged file is an error: if it counted as empty, the
+/// next mark would replace the file, and all favourites would be lost.
+fn favourites(process: &Process) -> Result<BTreeSet<String>, Failure> {
+    let Some(file) = favourites_file(process) else { return Ok(BTreeSet::new()) };
+    let content = if_exists(fs::read(&file)).map(|content| content.unwrap_or_else(|| b"[]".into()));
+    content.and_then(|content| Ok(serde_json::from_slice(&content)?)).map_err(|error| {
+        Failure::file(format!("could not read the favourites in {}", file.display()), error)
+            .advise("restore the file, or move it away to start without favourites")
+    })
+}
+
+/// Marks or unmarks a picture.
+fn mark_favourite(process: &Process, sha256: &str, is_favourite: bool) -> Result<(), Failure> {
+    let mut favourites = self::favourites(process)?;
+    if is_favourite {
+        favourites.insert(sha256.to_owned());
+    } else {
+        favourites.remove(sha256);
+    }
+    let file = favourites_file(process).ok_or_else(|| io::ErrorKind::NotFound.into());
+    file.and_then(|file| write_private(&file, serde_json::to_string_pretty(&favourites)? + "\n"))
+        .map_err(|error| Failure::file("could not write the favourites", error))
+}
+
+fn favourites_file(process: &Process) -> Option<PathBuf> {
+    Some(directory::state(process)?.join("favourites.json"))
 }

@@ -23,7 +23,6 @@ use serde_json::json;
 use tokio::sync::Mutex;
 
 use super::{
-    favourites,
     folder::{self, DATA, SERVED},
     found, thumbnails,
 };
@@ -33,7 +32,7 @@ use crate::{
     history,
     loopback::{self, Loopback, Refusal},
     pages::Kind,
-    process::interrupt::Interrupts,
+    process::Interrupts,
     seeing,
 };
 use imagekiln::FileKind;
@@ -136,7 +135,8 @@ impl Server {
                 let change = self.change(request).await?;
                 let _turn = self.turn.lock().await;
                 let process = self.context.process();
-                favourites::mark(process, &change.sha256, change.favourite).map_err(unavailable)?;
+                super::mark_favourite(process, &change.sha256, change.favourite)
+                    .map_err(unavailable)?;
                 Ok(json_response(&json!({ "favourite": change.favourite })))
             }
             (Method::POST, None) if name == "delete" => {

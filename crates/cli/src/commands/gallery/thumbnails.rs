@@ -105,12 +105,12 @@ impl Thumbnails {
         Ok(())
     }
 
-    /// Returns the digest of a picture that an earlier page has read, unless the file has changed.
+    /// Returns the digest of a picture that an earlier page has read, unless its file has changed.
+    /// Without a file, which may be deleted or in a bucket, the digest is that of the last page.
     pub fn seen(&self, location: &str, file: Option<&Metadata>) -> Option<String> {
-        let (bytes, changed) = stamp(file);
         let before = self.before.get(location)?;
-        let is_same = before.bytes == bytes && before.changed == changed;
-        is_same.then(|| {
+        let is_same = |file| stamp(Some(file)) == (before.bytes, before.changed);
+        file.is_none_or(is_same).then(|| {
             lock(&self.seen).insert(location.to_owned(), before.clone());
             before.sha256.clone()
         })
@@ -120,13 +120,6 @@ impl Thumbnails {
     pub fn has(&self, location: &str) -> bool {
         let digest = self.seen(location, None);
         digest.is_some_and(|digest| lock(&self.files).contains_key(&digest))
-    }
-
-    /// Returns the digest of a picture whose file was deleted after an earlier page had read it.
-    pub fn last_seen(&self, location: &str) -> Option<String> {
-        let before = self.before.get(location)?;
-        lock(&self.seen).insert(location.to_owned(), before.clone());
-        Some(before.sha256.clone())
     }
 
     /// Remembers the digest of a picture in a file, or in a bucket.

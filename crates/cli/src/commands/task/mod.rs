@@ -15,19 +15,21 @@ use self::reference::Found;
 use crate::{
     args::{
         completers::{self, Submissions},
-        model, options, output,
+        model, options,
+        output::{self, Saving},
     },
     context::Context,
     failure::Failure,
-    files::target::{Known, Target},
+    files::target::Target,
     history::{Entry, relative},
     making::{finish, wait},
     output::reference_json,
-    process::interrupt::Interrupts,
-    seeing::{self, Seeing},
-    text::times::{Clock, now},
+    process::Interrupts,
+    seeing::{Seeing, SeeingOptions},
+    text::{Clock, now},
 };
 use imagekiln::{Task, journal::State};
+use imagekiln_label::TemplateFields;
 
 pub const NAME: &str = "task";
 
@@ -46,7 +48,7 @@ enum Action {
     #[command(args(options::shared(options::POLLING)))]
     Wait(Reference),
     /// Wait and save the picture, to the target of its submission or to --output
-    #[command(args(output::args()), args(seeing::args()))]
+    #[command(args(options::of::<Saving>()), args(options::of::<SeeingOptions>()))]
     #[command(args(options::shared(options::RESUMING)))]
     Save {
         #[command(flatten)]
@@ -174,10 +176,12 @@ async fn save(
 /// Fills in the fields of a target's name, for a task that another command has submitted.
 fn filled(target: Target, task: &Task, entry: Option<&Entry>) -> Result<Target, Failure> {
     let model = task.reference().operation().unwrap_or("picture");
-    let (seed, prompt) = (entry.and_then(Entry::seed), entry.and_then(Entry::prompt));
+    let (seed, prompt) =
+        (entry.and_then(Entry::seed), entry.and_then(Entry::prompt).unwrap_or_default());
     let at = entry.map_or_else(now, |entry| entry.at());
     let date = Clock::local().day(at);
-    target.filled(Known { index: 1, seed, prompt, name: None, model, date: &date })
+    let fields = TemplateFields::default();
+    target.filled(&TemplateFields { index: 1, seed, prompt, model, date: &date, ..fields })
 }
 
 /// Returns the target that the command line of the submission named, with the flags of this
@@ -186,7 +190,8 @@ fn remembered(context: &Context, entry: &Entry, matches: &ArgMatches) -> Option<
     let destination = &entry.kept.destination;
     destination.output()?;
     let target = destination.target(&context.process().directory);
-    let [overwrite, mkdir, describe] = output::flags(matches);
+    let flags = ["overwrite", "mkdir", "describe"];
+    let [overwrite, mkdir, describe] = flags.map(|name| matches.get_flag(name));
     Some(Target {
         overwrite: target.overwrite || overwrite,
         mkdir: target.mkdir || mkdir,

@@ -5,7 +5,7 @@ use std::{fs, io::Read, path::Path};
 
 use crate::{
     context::Context,
-    failure::{Failure, exit::Exit, settle},
+    failure::{Exit, Failure, settle},
     files::target::Target,
     history::{self, Entry, History, find},
     process::Process,
@@ -51,6 +51,7 @@ impl Found {
         }
         let Some(text) = read(context, given)? else { return Self::by_id(process, given) };
         let text = text.trim();
+        let is_of_id = |c: char| c.is_ascii_alphanumeric() || "-_.:".contains(c);
         match serde_json::from_str(text) {
             Ok(reference) => {
                 // A reference is enough to poll the task, so a failure to read the history is
@@ -59,7 +60,7 @@ impl Found {
                 Ok(Self { reference: Ok(reference), entry })
             }
             // A file or a pipe may also contain a bare id.
-            Err(_) if is_bare_id(text) => Self::by_id(process, text),
+            Err(_) if !text.is_empty() && text.chars().all(is_of_id) => Self::by_id(process, text),
             Err(error) => {
                 let problem = format!("could not parse the task: {}", without_value(&error));
                 Err(Failure::usage(problem).advise(WHAT_TO_PASS))
@@ -70,7 +71,13 @@ impl Found {
     fn recorded(entry: Entry) -> Result<Self, Failure> {
         match entry.record.task().cloned() {
             Some(reference) => Ok(Self { reference: Ok(reference), entry: Some(entry) }),
-            None => Err(without_task(entry.number)),
+            None => {
+                let number = entry.number;
+                let problem = format!("submission @{number} has no task: its response was lost");
+                let settled = settle(&[format!("@{number}")], None);
+                let advice = format!("check your usage with the service: {settled}");
+                Err(Failure::usage(problem).advise(advice))
+            }
         }
     }
 
@@ -115,7 +122,7 @@ impl Found {
             ErrorKind::AddressRefused,
         ];
         let is_found =
-            failure.exit == Exit::Other || of_picture.iter().any(|kind| failure.kind == *kind);
+            failure.exit == Exit::Other || of_picture.into_iter().any(|kind| failure.is(kind));
         if self.is_certain() || is_found {
             return context.with_resume_command(failure, target, self.entry.as_ref());
         }
@@ -127,12 +134,6 @@ impl Found {
             _ => failure,
         }
     }
-}
-
-fn without_task(number: u64) -> Failure {
-    let problem = format!("submission @{number} has no task: its response was lost");
-    let settled = settle(&[format!("@{number}")], None);
-    Failure::usage(problem).advise(format!("check your usage with the service: {settled}"))
 }
 
 /// Returns the text that the argument stands for: JSON, the content of a file, or standard input.
@@ -154,18 +155,14 @@ fn read(context: &Context, given: &str) -> Result<Option<String>, Failure> {
             text
         }
         json if json.trim_start().starts_with('{') => json.to_owned(),
-        path if Path::new(path).exists() || looks_like_a_path(path) => fs::read_to_string(path)
-            .map_err(|error| {
+        path if Path::new(path).exists()
+            || path.contains(['/', '\\'])
+            || path.ends_with(".json") =>
+        {
+            fs::read_to_string(path).map_err(|error| {
                 Failure::file(format!("could not read {path}"), error).advise(WHAT_TO_PASS)
-            })?,
+            })?
+        }
         _ => return Ok(None),
     }))
-}
-
-fn looks_like_a_path(text: &str) -> bool {
-    text.contains(['/', '\\']) || text.ends_with(".json")
-}
-
-fn is_bare_id(text: &str) -> bool {
-    !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "-_.:".contains(c))
 }

@@ -8,9 +8,9 @@ use crate::{
     context::Context,
     failure::Failure,
     files::target::Place,
-    making::{self, Submitted, dry_run, keyed::KeyOptions},
+    making::{self, Submitted, dry_run::DryRun, keyed::KeyOptions},
     output::task_json,
-    process::interrupt::Interrupts,
+    process::Interrupts,
     text::json,
 };
 
@@ -28,10 +28,10 @@ pub fn command(used: model::Used<'_>) -> Command {
         .subcommands(model::subcommands(
             used,
             &[
-                output::args(),
+                options::of::<output::Saving>(),
                 options::of::<KeyOptions>(),
                 options::of::<options::FieldOptions>(),
-                vec![dry_run::arg()],
+                options::of::<DryRun>(),
                 options::shared(options::SUBMITTING),
             ]
             .concat(),

@@ -12,14 +12,10 @@ use crate::{
     },
     context::Context,
     failure::Failure,
-    history::{self, Entry, History, find, list, prices::Prices},
+    history::{self, Entry, History, Prices, find, list},
     process::Process,
     service::Session,
-    text::{
-        expected::Expected,
-        sanitize::{one_line, quoted},
-        times::Clock,
-    },
+    text::{Clock, Expected, one_line, quoted},
 };
 use imagekiln::{ErrorKind, Region, find_operation, text::counted};
 

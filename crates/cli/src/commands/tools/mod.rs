@@ -21,7 +21,7 @@ use crate::{
     making,
     models::{self, PROMPT},
 };
-use imagekiln::{FieldKind, Operation, OperationKind, Request};
+use imagekiln::{Operation, OperationKind, Request};
 
 pub use self::table::TOOLS;
 
@@ -75,9 +75,7 @@ pub fn commands_for(model: &Operation) -> Vec<&'static str> {
         let tools = TOOLS.iter().filter(|tool| model.kind == Some(tool.kind));
         return tools.map(|tool| tool.name).collect();
     }
-    let is_image = |kind: &FieldKind| matches!(kind, FieldKind::Image { mask_of: None, .. });
-    let edits =
-        model.field(PROMPT).is_some() && model.fields.iter().any(|field| is_image(&field.kind));
+    let edits = model.field(PROMPT).is_some() && !models::image_fields(model).is_empty();
     let abilities = [(generate::NAME, true), (edit::NAME, edits)];
     abilities.into_iter().filter(|(_, able)| *able).map(|(name, _)| name).collect()
 }
@@ -180,13 +178,8 @@ impl Tool {
 
     fn request(&self, context: &Context, matches: &ArgMatches) -> Result<Request, Failure> {
         let model = model::chosen(matches)?;
-        let mut inputs = Inputs::of(context.process());
-        let mut request = request::with_defaults(
-            (&context.settings, &context.output),
-            model,
-            matches,
-            &mut inputs,
-        )?;
+        let mut inputs = Inputs::of(&context.output, &context.settings);
+        let mut request = request::with_defaults(model, matches, &mut inputs)?;
         for argument in self.arguments {
             request = argument.set(request, self.name, matches, &mut inputs)?;
         }

@@ -1,7 +1,7 @@
 //! The table of the tools. It also says what a request of each needs in addition to what the
 //! contract requires, such as a margin for `expand`: nobody wants to pay for a request without one.
 
-use crate::{failure::Failure, making::checks::count_images, models::PROMPT};
+use crate::{failure::Failure, making::checks::images_in, models::PROMPT};
 use imagekiln::{OperationKind, Request};
 
 /// A tool: its command, and the facts about requests to its models.
@@ -138,7 +138,7 @@ fn is_set(request: &Request, name: &str) -> bool {
 /// that does not match the images.
 fn with_mode(request: Request) -> Result<Request, Failure> {
     const MODE: &str = "mode";
-    let (fitting, other, what, has) = if count_images(&request) > 0 {
+    let (fitting, other, what, has) = if images_in(&request.outline()) > 0 {
         ("i2v", "t2v", "without images", "has images")
     } else {
         ("t2v", "i2v", "with images", "has none")

@@ -17,22 +17,21 @@ use tokio::{
     time::timeout,
 };
 
-use super::{
-    MAX_BODY, bind, members, reason,
-    scheme::{Reading, SchemeOptions},
-    to_people,
-};
+use super::{MAX_BODY, bind, members, reason, scheme::SchemeOptions, to_people};
 use crate::{
     context::Context,
     failure::Failure,
     output::{Output, write_failed},
-    process::interrupt::Interrupts,
+    process::Interrupts,
     text::{
         json::{self, json_line},
-        sanitize::one_line,
+        one_line,
     },
 };
-use imagekiln::{WEBHOOK_SECRET_VARIABLE, webhook::Event};
+use imagekiln::{
+    WEBHOOK_SECRET_VARIABLE,
+    webhook::{Event, Verifier},
+};
 
 /// The time limit for the body of a delivery.
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);
@@ -58,10 +57,11 @@ pub struct Options {
 }
 
 pub async fn run(context: &Context, options: Options) -> Result<(), Failure> {
-    let reading = options.scheme.reading(context.process())?;
+    let (verifier, secret) = options.scheme.verifier(context.process())?;
+    let verifies = secret.is_some();
     let interrupts = Interrupts::listen(context.process())?;
     let (listener, address) = bind("--listen", options.listen).await?;
-    if matches!(reading, Reading::Unverified(_)) {
+    if !verifies {
         context.output.warning(&format!(
             "webhooks are not verified: no webhook secret is set; set {WEBHOOK_SECRET_VARIABLE}, \
              or pass --secret-file"
@@ -82,7 +82,7 @@ pub async fn run(context: &Context, options: Options) -> Result<(), Failure> {
     let (failures, mut failed) = mpsc::channel(1);
     let bodies = Semaphore::new(MAX_BODIES);
     let (output, path) = (context.output.clone(), options.path);
-    let server = Arc::new(Server { reading, path, output, bodies, failures });
+    let server = Arc::new(Server { verifier, verifies, path, output, bodies, failures });
     // A route would treat braces in the path as parameters, and panic on some of them.
     let router = Router::new().fallback(receive);
     let router = router.layer(DefaultBodyLimit::max(MAX_BODY)).with_state(server);
@@ -98,7 +98,9 @@ pub async fn run(context: &Context, options: Options) -> Result<(), Failure> {
 }
 
 struct Server {
-    reading: Reading,
+    verifier: Verifier,
+    /// Whether a secret is set.
+    verifies: bool,
     path: String,
     output: Output,
     bodies: Semaphore,
@@ -141,14 +143,13 @@ async fn receive(State(server): State<Arc<Server>>, request: Request) -> Respons
 
 impl Server {
     fn read(&self, headers: &HeaderMap, body: &[u8]) -> Outcome {
-        let line = match &self.reading {
-            Reading::Verified(verifier) => {
-                verifier.verify(headers, body).map(|event| self.received(&event, None))
-            }
-            Reading::Unverified(verifier) => {
-                verifier.read_unverified(body).map(|event| self.received(&event, Some(headers)))
-            }
+        let event = if self.verifies {
+            self.verifier.verify(headers, body)
+        } else {
+            self.verifier.read_unverified(body)
         };
+        let unverified = (!self.verifies).then_some(headers);
+        let line = event.map(|event| self.received(&event, unverified));
         line.map_or_else(
             |rejection| {
                 let status = rejection.status();

@@ -8,11 +8,11 @@ mod verify;
 
 use std::net::SocketAddr;
 
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-use crate::{context::Context, failure::Failure, text::sanitize::one_line};
+use crate::{context::Context, failure::Failure, text::one_line};
 use imagekiln::{
     TaskStatus,
     webhook::{Event, Rejection},
@@ -23,22 +23,14 @@ pub const NAME: &str = "webhook";
 /// The largest body that is accepted, in bytes.
 const MAX_BODY: usize = 1024 * 1024;
 
-/// Receive webhooks, or verify a recorded one
-#[derive(Args)]
-#[command(disable_help_subcommand = true)]
-pub struct Options {
-    #[command(subcommand)]
-    action: Action,
-}
-
 #[derive(Subcommand)]
-enum Action {
+pub enum Action {
     Listen(listen::Options),
     Verify(verify::Options),
 }
 
-pub async fn run(context: &Context, options: Options) -> Result<(), Failure> {
-    match options.action {
+pub async fn run(context: &Context, action: Action) -> Result<(), Failure> {
+    match action {
         Action::Listen(options) => listen::run(context, options).await,
         Action::Verify(options) => verify::run(context, &options),
     }

@@ -10,7 +10,7 @@ use clap::{
 
 use super::MAX_BODY;
 use crate::{
-    failure::Failure, files::secret_file, process::Process, settings::text, text::times::duration,
+    failure::Failure, files::read_secret, process::Process, settings::text, text::duration,
 };
 use imagekiln::{
     Secret, WEBHOOK_SECRET_VARIABLE,
@@ -60,12 +60,6 @@ pub struct SchemeOptions {
     secret_files: Vec<PathBuf>,
 }
 
-pub enum Reading {
-    Verified(Verifier),
-    /// No secret is set.
-    Unverified(Verifier),
-}
-
 #[derive(Clone, Copy, ValueEnum)]
 enum Scheme {
     HmacSha256,
@@ -74,21 +68,16 @@ enum Scheme {
 }
 
 impl SchemeOptions {
-    /// Returns the secret with which the service signs the webhooks of new submissions, if one is
-    /// set.
-    pub fn signing_secret(&self, process: &Process) -> Result<Option<Secret>, Failure> {
-        Ok(self.secrets(process)?.into_iter().next())
-    }
-
-    /// Builds the verifier. Checks the settings even if no secret is set, in which case nothing is
-    /// verified.
-    pub fn reading(&self, process: &Process) -> Result<Reading, Failure> {
+    /// Builds the verifier, and returns it with the secret with which the service signs the
+    /// webhooks of new submissions. Without a secret, the verifier verifies nothing, but the
+    /// settings are still checked.
+    pub fn verifier(&self, process: &Process) -> Result<(Verifier, Option<Secret>), Failure> {
         let mut secrets = self.secrets(process)?.into_iter();
         let Some(first) = secrets.next() else {
-            return self.with_settings("verifies nothing".into()).map(Reading::Unverified);
+            return Ok((self.with_settings("verifies nothing".into())?, None));
         };
-        let verifier = secrets.fold(self.with_settings(first)?, Verifier::also_accept);
-        self.checked(verifier, SECRETS).map(Reading::Verified)
+        let verifier = secrets.fold(self.with_settings(first.clone())?, Verifier::also_accept);
+        Ok((self.checked(verifier, SECRETS)?, Some(first)))
     }
 
     fn with_settings(&self, secret: Secret) -> Result<Verifier, Failure> {
@@ -142,7 +131,7 @@ impl SchemeOptions {
         let files = self
             .secret_files
             .iter()
-            .map(|path| secret_file::read(path, "the secret file").map(|text| Some(text.into())));
+            .map(|path| read_secret(path, "the secret file").map(|text| Some(text.into())));
         let all = std::iter::once(of_variable).chain(files);
         all.filter_map(Result::transpose).collect()
     }

@@ -9,11 +9,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use clap::{ArgAction, Args, ValueHint};
 use serde_json::json;
 
-use super::{
-    MAX_BODY, members, reason,
-    scheme::{Reading, SchemeOptions},
-    to_people,
-};
+use super::{MAX_BODY, members, reason, scheme::SchemeOptions, to_people};
 use crate::{context::Context, failure::Failure, files::bounded, process::Process, text::json};
 use imagekiln::{WEBHOOK_SECRET_VARIABLE, webhook::Rejection};
 
@@ -32,7 +28,7 @@ pub struct Options {
 
 pub fn run(context: &Context, options: &Options) -> Result<(), Failure> {
     let headers = parse_headers(&options.headers)?;
-    let Reading::Verified(verifier) = options.scheme.reading(context.process())? else {
+    let (verifier, Some(_)) = options.scheme.verifier(context.process())? else {
         return Err(Failure::settings("no webhook secret is set")
             .advise(format!("set {WEBHOOK_SECRET_VARIABLE}, or pass --secret-file")));
     };

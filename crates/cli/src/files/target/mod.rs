@@ -14,18 +14,20 @@ use std::{
 use tokio::task::spawn_blocking;
 
 pub use self::names::title;
+use self::place::LONGEST_ID;
 #[cfg(feature = "batch")]
 pub use self::place::check_path;
-pub use self::place::{Known, Pattern, Place, ends_with_separator};
+pub use self::place::{Pattern, Place, ends_with_separator};
 use crate::{
     failure::{Failure, Remedy},
     files::directory::{self, here_if_empty, parent, probe},
     process::Stream,
-    text::sanitize::one_line,
+    text::one_line,
 };
 use imagekiln::{
     DownloadedPicture, Error, FileKind, Picture, SaveOptions, TaskRef, types::OutputFormat,
 };
+use imagekiln_label::TemplateFields;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
@@ -56,12 +58,12 @@ pub struct Saved {
 
 impl Target {
     /// The target of one picture, about which these facts are known before its submission.
-    pub fn filled(&self, known: Known<'_>) -> Result<Self, Failure> {
+    pub fn filled(&self, known: &TemplateFields<'_>) -> Result<Self, Failure> {
         let place = match &self.place {
             Place::Pattern(pattern) => Place::Pattern(pattern.filled(known)?),
             place => place.clone(),
         };
-        Ok(Self { place, title: known.prompt.and_then(title), ..*self })
+        Ok(Self { place, title: title(known.prompt), ..*self })
     }
 
     /// The same target, except that pictures that the user has not named get the names of the
@@ -143,7 +145,7 @@ impl Target {
     pub fn check_name(&self) -> Result<(), Failure> {
         let path = match &self.place {
             Place::File(path) => path.clone(),
-            Place::Pattern(pattern) => pattern.longest_path(),
+            Place::Pattern(pattern) => pattern.path(&"x".repeat(LONGEST_ID), None),
             Place::Named(_) | Place::Special(_) | Place::Stdout => return Ok(()),
         };
         match fs::symlink_metadata(&path) {

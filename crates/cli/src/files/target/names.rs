@@ -119,28 +119,23 @@ pub fn of_task(
     kind: Option<FileKind>,
 ) -> impl Iterator<Item = PathBuf> + use<> {
     let extension = extension(kind);
-    let path = |id| directory.join(format!("{}.{extension}", stem(task, title, id)));
-    iter::once(allowed(path(Id::Short))).chain(numbered(path(Id::Whole)))
+    let path = |length| directory.join(format!("{}.{extension}", stem(task, title, length)));
+    iter::once(allowed(path(SHORT_ID))).chain(numbered(path(WHOLE_ID)))
 }
 
-enum Id {
-    Short,
-    Whole,
-}
+/// The numbers of characters of an id in names. With the title and the extension, a name with the
+/// whole id must not exceed the 255 bytes of a file name.
+const SHORT_ID: usize = 8;
+const WHOLE_ID: usize = 150;
 
 /// The id comes from the service, so it must not lead out of the directory.
-fn stem(task: &TaskRef, title: Option<&str>, id: Id) -> String {
+fn stem(task: &TaskRef, title: Option<&str>, length: usize) -> String {
     let safe = |text: &str| {
         let safe: String = text
             .chars()
             .map(|c| if c.is_ascii_alphanumeric() || "._".contains(c) { c } else { '-' })
             .collect();
         safe.trim_matches(['-', '.']).to_owned()
-    };
-    let length = match id {
-        Id::Short => 8,
-        // With the title and the extension, the name must not exceed the 255 bytes of a file name.
-        Id::Whole => 150,
     };
     let id: String = safe(task.id()).chars().take(length).collect();
     let model = || task.operation().map_or("picture".to_owned(), safe);
@@ -156,11 +151,7 @@ mod tests {
     #[test]
     fn names_stay_in_their_directory() {
         let named = |operation: &str, id: &str| {
-            stem(
-                &TaskRef::new(id, "http://localhost/", Some(operation.to_owned())),
-                None,
-                Id::Short,
-            )
+            stem(&TaskRef::new(id, "http://localhost/", Some(operation.to_owned())), None, SHORT_ID)
         };
         assert_eq!(named("gen-2-pro", "1a2b3c4d-5e6f"), "gen-2-pro-1a2b3c4d");
         assert_eq!(
@@ -169,12 +160,12 @@ mod tests {
         );
         assert_eq!(named("{base_model}-finetuned", "x"), "base_model--finetuned-x");
         assert_eq!(
-            stem(&TaskRef::new("é/", "http://localhost/", None), None, Id::Whole),
+            stem(&TaskRef::new("é/", "http://localhost/", None), None, WHOLE_ID),
             "picture-"
         );
         let titled = TaskRef::new("1a2b", "http://localhost/", None);
         let title = title("A red fox, running");
-        assert_eq!(stem(&titled, title.as_deref(), Id::Short), "a-red-fox-running-1a2b");
+        assert_eq!(stem(&titled, title.as_deref(), SHORT_ID), "a-red-fox-running-1a2b");
     }
 
     #[test]

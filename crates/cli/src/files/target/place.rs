@@ -11,8 +11,8 @@ use crate::failure::Failure;
 use imagekiln::FileKind;
 use imagekiln_label::{Template, TemplateFields};
 
-/// Longer than the part of an id that a template keeps.
-const LONGEST_ID: usize = 200;
+/// Longer than the part of an id that a template keeps, for the longest name of a picture.
+pub const LONGEST_ID: usize = 200;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
@@ -94,20 +94,6 @@ pub struct Pattern {
     pub template: Template,
 }
 
-/// The facts about a picture that are known before it is submitted.
-#[derive(Debug, Clone, Copy)]
-pub struct Known<'a> {
-    /// The position among the pictures of the command, from 1.
-    pub index: u64,
-    pub seed: Option<i64>,
-    pub prompt: Option<&'a str>,
-    /// The name of the image that the picture is made from.
-    pub name: Option<&'a str>,
-    pub model: &'a str,
-    /// The day, such as `2026-11-29`.
-    pub date: &'a str,
-}
-
 impl Pattern {
     /// Reads the value of `--output`. The directory ends before the first component with a brace.
     pub fn parse(text: &str) -> Result<Self, Failure> {
@@ -128,16 +114,16 @@ impl Pattern {
     }
 
     /// Fills in all fields except the id and the extension, which are known after the submission.
-    /// Fails if another field has no value.
-    pub fn filled(&self, known: Known<'_>) -> Result<Self, Failure> {
+    /// Fails if another field has no value: an empty prompt or name is not known.
+    pub fn filled(&self, known: &TemplateFields<'_>) -> Result<Self, Failure> {
         let by_seed = "use {index} or {id}, or pass --seed if the model has one";
         let by_slug = "use {index}, {model} or {id}";
         let by_name = "only `kiln edit --prompt`, --vary and the jobs of `kiln batch` give names; \
                        use {index}, {seed}, {model}, {date}, {id}, {slug} or {ext}";
         for (field, is_known, what, advice) in [
             ("seed", known.seed.is_some(), "seed", by_seed),
-            ("slug", known.prompt.is_some(), "prompt", by_slug),
-            ("name", known.name.is_some(), "name", by_name),
+            ("slug", !known.prompt.is_empty(), "prompt", by_slug),
+            ("name", !known.name.is_empty(), "name", by_name),
         ] {
             if self.template.has_field(field) && !is_known {
                 let problem =
@@ -145,21 +131,8 @@ impl Pattern {
                 return Err(Failure::usage(problem).advise(format!("nothing was sent; {advice}")));
             }
         }
-        let template = self.template.filled(&TemplateFields {
-            index: known.index,
-            name: known.name.unwrap_or_default(),
-            prompt: known.prompt.unwrap_or_default(),
-            seed: known.seed,
-            model: known.model,
-            date: known.date,
-            ..TemplateFields::default()
-        });
-        Ok(Self { directory: self.directory.clone(), template })
-    }
-
-    /// Whether the name contains the id, so that pictures of different tasks have different names.
-    pub fn has_id(&self) -> bool {
-        self.template.has_field("id")
+        let (directory, template) = (self.directory.clone(), self.template.filled(known));
+        Ok(Self { directory, template })
     }
 
     /// The path of the picture of a task, if the pattern was [filled](Self::filled).
@@ -167,11 +140,6 @@ impl Pattern {
         let ext = extension(kind);
         let fields = TemplateFields { id, ext, ..TemplateFields::default() };
         self.directory.join(self.template.render(&fields))
-    }
-
-    /// The longest path that a picture can get, if the pattern was [filled](Self::filled).
-    pub fn longest_path(&self) -> PathBuf {
-        self.path(&"x".repeat(LONGEST_ID), None)
     }
 
     /// The path with its fields, as the user would pass it to `--output`.
@@ -190,13 +158,15 @@ impl Pattern {
 mod tests {
     use super::*;
 
-    const KNOWN: Known<'_> = Known {
+    const KNOWN: TemplateFields<'_> = TemplateFields {
         index: 3,
         seed: Some(7),
-        prompt: Some("A red fox"),
-        name: Some("cat"),
+        prompt: "A red fox",
+        name: "cat",
         model: "gen-tools/deblur-v1",
         date: "2026-11-29",
+        id: "",
+        ext: "",
     };
 
     #[test]
@@ -213,10 +183,10 @@ mod tests {
             ),
             ("{{{id}}}.png", "{{{id}}}.png", "{x-y-bd3c9047}.png"),
         ] {
-            let pattern = Pattern::parse(given).unwrap().filled(KNOWN).unwrap();
+            let pattern = Pattern::parse(given).unwrap().filled(&KNOWN).unwrap();
             assert_eq!(pattern.shown(), Path::new(filled));
             assert_eq!(pattern.path("x/y", Some(FileKind::Jpeg)), Path::new(path));
-            let again = Pattern::parse(filled).unwrap().filled(KNOWN).unwrap();
+            let again = Pattern::parse(filled).unwrap().filled(&KNOWN).unwrap();
             assert_eq!(again.shown(), Path::new(filled), "the history can be read again");
         }
     }

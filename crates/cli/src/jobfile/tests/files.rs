@@ -58,7 +58,7 @@ fn groups_priorities_and_metadata() {
     let jobs = Bench::new().jobs("a.csv", "prompt,group,priority\na,anna,7\nb,,\n");
     assert_eq!((jobs[0].group.as_deref(), jobs[0].priority), (Some("anna"), 7));
     assert_eq!((&jobs[1].group, jobs[1].priority), (&None, 0));
-    let problems = Bench::new().problems(
+    Bench::new().refuses(
         "a.jsonl",
         concat!(
             "{\"prompt\":\"a\",\"group\":\"\"}\n",
@@ -66,15 +66,12 @@ fn groups_priorities_and_metadata() {
             "{\"prompt\":\"a\",\"priority\":1,\"priority\":2}\n",
             "{\"prompt\":\"a\",\"metadata\":\"b\"}\n"
         ),
-    );
-    assert_eq!(
-        problems,
-        [
+        &[
             "a.jsonl:1: group: must be text, and not empty",
             "a.jsonl:2: priority: must be an integer",
             "a.jsonl:3: priority: is set twice; set it once",
             "a.jsonl:4: metadata: must be an object",
-        ]
+        ],
     );
 }
 
@@ -100,7 +97,7 @@ fn a_file_without_jobs() {
 
 #[test]
 fn every_bad_line_of_json() {
-    let problems = Bench::new().problems(
+    Bench::new().refuses(
         "a.jsonl",
         concat!(
             "{\"prompt\":\"ok\"}\n",
@@ -116,10 +113,7 @@ fn every_bad_line_of_json() {
             "{\"prompt\":\"a\",\"extra\":7}\n",
             "{\"prompt\":\"a\",\"target\":\"../x.png\"}\n",
         ),
-    );
-    assert_eq!(
-        problems,
-        [
+        &[
             "a.jsonl:2: `promt` is not a field of gen-2-pro; did you mean `prompt`?",
             "a.jsonl:2: seed: must be an integer",
             "a.jsonl:2: width: is 16; must be at least 64",
@@ -136,28 +130,25 @@ fn every_bad_line_of_json() {
             "a.jsonl:11: extra: must be an object",
             "a.jsonl:12: could not parse the target \"../x.png\": it contains `.` or `..` as a \
              component",
-        ]
+        ],
     );
 }
 
 #[test]
 fn jobs_that_nobody_can_have_meant() {
-    let problems = Bench::new().problems(
+    Bench::new().refuses(
         "a.jsonl",
         concat!(
             "{\"prompt\":\" \"}\n",
             "{\"prompt\":\"a\",\"model\":\"gen-pro-1.0-expand\"}\n",
             "{\"model\":\"gen-tools/vto-v1\"}\n",
         ),
-    );
-    assert_eq!(
-        problems,
-        [
+        &[
             "a.jsonl:1: the prompt is empty",
             "a.jsonl:2: gen-pro-1.0-expand needs `image` (the image to expand), which is not set",
             "a.jsonl:3: gen-tools/vto-v1 needs 2 images (a person and a garment), and the \
              request has 0",
-        ]
+        ],
     );
 }
 
@@ -178,15 +169,12 @@ fn a_complete_name_sets_the_path_parameter() {
 
 #[test]
 fn every_bad_record_of_csv() {
-    let problems = Bench::new().problems(
+    let table = b"prompt,width,output_format\nok,,\n\"two\nlines\",16,\na\xff,,\na,b\n,64,png\n\
+                  a,wide,gif\n\"open,,\n\n";
+    Bench::new().refuses(
         "a.csv",
-        b"prompt,width,output_format\nok,,\n\"two\nlines\",16,\na\xff,,\na,b\n,64,png\na,wide,gif\n\
-          \"open,,\n\n"
-            .as_slice(),
-    );
-    assert_eq!(
-        problems,
-        [
+        table,
+        &[
             "a.csv:3: width: is 16; must be at least 64",
             "a.csv:5: is not valid UTF-8 at byte 2; save the file as UTF-8",
             "a.csv:6: number of cells: is 2; must be 3, as in the header",
@@ -194,7 +182,7 @@ fn every_bad_record_of_csv() {
             "a.csv:8: width: must be an integer",
             "a.csv:8: output_format: is `gif`; must be one of jpeg, png, webp",
             "a.csv:9: has a quote that is never closed",
-        ]
+        ],
     );
 }
 
@@ -282,9 +270,10 @@ fn defaults_set_what_a_line_leaves_out() {
         })
     );
     let bench = Bench::new().with("guidance", "5");
-    assert_eq!(
-        bench.problems("a.txt", "a"),
-        ["a.txt:1: `guidance` is not a field of gen-2-pro (set for all jobs)"]
+    bench.refuses(
+        "a.txt",
+        "a",
+        &["a.txt:1: `guidance` is not a field of gen-2-pro (set for all jobs)"],
     );
 }
 
@@ -297,13 +286,14 @@ fn fields_that_the_contract_does_not_list() {
     assert_eq!(jobs[0].request, bench.jobs("a.csv", table)[0].request);
     let parts = r#""fields":{"seed":null},"extra":{"detail":512,"prompt":"a"}"#;
     assert_eq!(requests(&jobs), [format!("{{\"operation\":\"gen-2-klein-4b\",{parts}}}")]);
-    assert_eq!(
-        bench.problems("a.jsonl", r#"{"model":"gen-2-klein-4b","prompt":7,"detail":512}"#),
-        [
+    bench.refuses(
+        "a.jsonl",
+        r#"{"model":"gen-2-klein-4b","prompt":7,"detail":512}"#,
+        &[
             "a.jsonl:1: prompt: must be text",
             "a.jsonl:1: the contract lists no field `detail` of gen-2-klein-4b; `extra` and \
-             `extra_images` send it"
-        ]
+             `extra_images` send it",
+        ],
     );
 }
 

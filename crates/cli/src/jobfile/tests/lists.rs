@@ -33,13 +33,13 @@ fn tsv_has_quotes_only_around_whole_cells() {
     );
     assert_eq!(list.prompt_columns, ["Prompt"]);
     assert_eq!(list.metadata_columns, ["Category", "Note"]);
-    let problems = Bench::new().problems("a.tsv", "prompt\tseed\n\"a fox\t1\na fox\n");
-    assert_eq!(
-        problems,
-        [
+    Bench::new().refuses(
+        "a.tsv",
+        "prompt\tseed\n\"a fox\t1\na fox\n",
+        &[
             "a.tsv:2: has a quote that is never closed",
             "a.tsv:3: number of cells: is 1; must be 2, as in the header",
-        ]
+        ],
     );
 }
 
@@ -85,8 +85,7 @@ fn the_prompt_column_is_a_setting() {
     let (list, jobs) = read_list(&bench, "a.csv", "caption,text,prompt\na fox,a cat,a dog\n");
     assert_eq!(jobs, [("a cat".into(), json!({ "caption": "a fox", "prompt": "a dog" }))]);
     assert_eq!(list.prompt_columns, ["text"]);
-    let problems = bench.problems("a.jsonl", "{\"prompt\":\"a fox\"}\n");
-    assert_eq!(problems, ["a.jsonl:1: nothing is called `text`"]);
+    bench.refuses("a.jsonl", "{\"prompt\":\"a fox\"}\n", &["a.jsonl:1: nothing is called `text`"]);
 }
 
 #[test]
@@ -126,6 +125,5 @@ fn bare_carriage_returns_are_no_line_ends() {
 #[test]
 fn metadata_has_a_limit() {
     let line = format!("{{\"prompt\":\"a\",\"note\":\"{}\"}}", "x".repeat(16 * 1024));
-    let problems = Bench::new().problems("a.jsonl", line);
-    assert_eq!(problems, ["a.jsonl:1: the metadata is larger than 16 KiB"]);
+    Bench::new().refuses("a.jsonl", line, &["a.jsonl:1: the metadata is larger than 16 KiB"]);
 }

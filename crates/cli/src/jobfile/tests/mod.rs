@@ -54,6 +54,12 @@ impl Bench {
         self.shown(&error)
     }
 
+    /// Checks which problems the command prints.
+    #[track_caller]
+    fn refuses(&self, name: &str, content: impl AsRef<[u8]>, problems: &[&str]) {
+        assert_eq!(self.problems(name, content), problems);
+    }
+
     fn shown(&self, failure: &Failure) -> Vec<String> {
         let folder = format!("{}/", self.folder.path().display());
         failure.problems.iter().map(|problem| problem.to_string().replace(&folder, "")).collect()

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::*;
 
 fn read_bytes(format: Format, bytes: &[u8], defaults: &Defaults) -> Result<Vec<FileJob>, Failure> {
-    read_from(bytes, "stdin", format, defaults).map(|list| list.jobs)
+    read_from(bytes, ("stdin", Path::new("")), format, defaults).map(|list| list.jobs)
 }
 
 const COLUMNS: [&str; 6] = ["prompt", "seed", "width", "disable_pup", "name", "model"];

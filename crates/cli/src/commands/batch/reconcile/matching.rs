@@ -64,7 +64,9 @@ pub fn decide(unknown: &[Submission], charged: &[Submission], usage: &Usage) -> 
     let mut groups: Vec<Group> = Vec::new();
     for (index, job) in unknown.iter().enumerate() {
         let mut group = Group { jobs: [(index, job)].into(), entries: usage.candidates(job) };
-        let (same, others): (Vec<_>, _) = groups.into_iter().partition(|other| group.meets(other));
+        let (same, others): (Vec<_>, _) = groups.into_iter().partition(|other: &Group| {
+            other.entries.keys().any(|entry| group.entries.contains_key(entry))
+        });
         for other in same {
             group.jobs.extend(other.jobs);
             group.entries.extend(other.entries);
@@ -86,10 +88,6 @@ pub fn decide(unknown: &[Submission], charged: &[Submission], usage: &Usage) -> 
 }
 
 impl Group<'_> {
-    fn meets(&self, other: &Self) -> bool {
-        other.entries.keys().any(|entry| self.entries.contains_key(entry))
-    }
-
     fn finding(&self, charged: &[Submission]) -> Finding {
         let entries = || self.entries.values();
         let tasks: Vec<_> = entries().filter_map(|entry| entry.task.clone()).collect();

@@ -18,11 +18,7 @@ use crate::{
     history,
     models::PROMPT,
     service,
-    text::{
-        sanitize::one_line,
-        table::Table,
-        times::{rfc3339, when},
-    },
+    text::{Table, one_line, rfc3339, when},
 };
 use imagekiln::{Request, text::counted};
 use imagekiln_batch::{Batch, Filter, JobState, JobStatus, Ledger, Prices, Resolution};
@@ -64,10 +60,7 @@ pub struct Options {
 }
 
 /// An unknown job, and the decision about it.
-struct Decided {
-    job: JobStatus,
-    finding: Finding,
-}
+type Decided = (JobStatus, Finding);
 
 pub async fn execute(context: &Context, ledger: &Ledger, options: Options) -> Result<(), Failure> {
     let entries = usage::read(context.process(), &options.usage, &options.column)?;
@@ -85,8 +78,7 @@ pub async fn execute(context: &Context, ledger: &Ledger, options: Options) -> Re
     let (jobs, sent): (Vec<_>, Vec<_>) = unknown.into_iter().unzip();
     let claimed = claimed(context, ledger, &entries).await?;
     let findings = decide(&sent, &charged, &Usage::new(entries, claimed, complete));
-    let mut decided: Vec<_> =
-        jobs.into_iter().zip(findings).map(|(job, finding)| Decided { job, finding }).collect();
+    let mut decided: Vec<Decided> = jobs.into_iter().zip(findings).collect();
     if !options.dry_run {
         carry_out(context, ledger, &mut decided).await?;
     }
@@ -154,23 +146,23 @@ async fn carry_out(
     for (finding, resolution) in
         [(Finding::Paid, Resolution::Paid), (Finding::NotPaid, Resolution::NotPaid)]
     {
-        let names = decided.iter().filter(|one| one.finding == finding).map(|one| &one.job.name);
-        let names: Vec<_> = names.cloned().collect();
+        let names = decided.iter().filter(|(_, found)| *found == finding);
+        let names = names.map(|(job, _)| job.name.clone());
         let outcome = ledger.jobs().resolve_all(&Filter::named(names), resolution).await?;
         let left = [(outcome.held, "its request may still be sent"), (outcome.changed, CHANGED)];
         for (jobs, reason) in left {
             let jobs: HashSet<_> = jobs.into_iter().map(|job| job.number).collect();
-            for one in decided.iter_mut().filter(|one| jobs.contains(&one.job.number)) {
-                one.finding = Finding::Open(reason.to_owned());
+            for (_, finding) in decided.iter_mut().filter(|(job, _)| jobs.contains(&job.number)) {
+                *finding = Finding::Open(reason.to_owned());
             }
         }
     }
-    if !decided.iter().any(|one| matches!(one.finding, Finding::Task(_))) {
+    if !decided.iter().any(|(_, finding)| matches!(finding, Finding::Task(_))) {
         return Ok(());
     }
     let (client, _simulator) = service::client(context).await?;
     let batch = Batch::open(client, ledger.clone())?;
-    for Decided { job, finding } in decided {
+    for (job, finding) in decided {
         if let Finding::Task(task) = finding
             && let Err(error) = batch.resolve_with_task(&job.name, task).await
         {
@@ -203,7 +195,7 @@ fn print(
         if decided.is_empty() {
             return "no job is unknown".to_owned();
         }
-        let rows = decided.iter().map(|Decided { job, finding }| {
+        let rows = decided.iter().map(|(job, finding)| {
             let (decision, task, reason) = shown(finding);
             let sent = job.sent_at.map(rfc3339).unwrap_or_default();
             let about = one_line(task.or(reason).unwrap_or_default());
@@ -211,7 +203,7 @@ fn print(
         });
         let heading = ["UNKNOWN JOB", "SENT (UTC)", "DECISION", ""];
         let table = Table::with_heading(heading, rows).long(&[0]).wrapped(&[3]);
-        let count = |name| decided.iter().filter(|one| shown(&one.finding).0 == name).count();
+        let count = |name| decided.iter().filter(|(_, finding)| shown(finding).0 == name).count();
         let [task, paid, not_paid, left] = ["task", "paid", "not_paid", "left"].map(count);
         let unchanged = if dry_run { "; nothing was changed" } else { "" };
         format!(
@@ -221,7 +213,7 @@ fn print(
         )
     };
     let programs = || {
-        let jobs = decided.iter().map(|Decided { job, finding }| -> Value {
+        let jobs = decided.iter().map(|(job, finding)| -> Value {
             let (decision, task_id, reason) = shown(finding);
             json!({
                 "name": job.name, "decision": decision, "task_id": task_id, "reason": reason,
@@ -235,11 +227,11 @@ fn print(
         })
     };
     context.output.result(people, programs)?;
-    let left = decided.iter().filter(|one| matches!(one.finding, Finding::Open(_))).count();
+    let left = decided.iter().filter(|(_, finding)| matches!(finding, Finding::Open(_))).count();
     if left == 0 {
         return Ok(());
     }
     let message = format!("{} left to a person", counted(left as u64, "job"));
-    Err(Failure::jobs("jobs_left", Exit::JobsLeft, message)
+    Err(Failure::new("jobs_left", Exit::JobsLeft, message)
         .advise("`kiln batch resolve` records what you decide"))
 }

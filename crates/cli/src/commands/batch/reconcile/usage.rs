@@ -5,34 +5,24 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
-use crate::{args::selection, failure::Failure, process::Process, text::sanitize::one_line};
+use crate::{args::selection, failure::Failure, process::Process, text::one_line};
 
-/// The meaning of a column of a table, or of a member of a JSON object. [`NAMES`] has the names
-/// that each may have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Column {
-    Time,
-    Model,
-    Task,
-    Cost,
-    Prompt,
-}
-
-const NAMES: [(Column, &[&str]); 5] = [
-    (Column::Time, &["time", "timestamp", "created_at", "created", "date"]),
-    (Column::Model, &["model", "operation", "endpoint", "path"]),
-    (Column::Task, &["task_id", "task", "request_id", "id"]),
-    (Column::Cost, &["cost", "credits", "amount", "price"]),
-    (Column::Prompt, &["prompt"]),
+/// The columns of a table, or the members of a JSON object, each with all names that it may have.
+const COLUMNS: [&[&str]; 5] = [
+    &["time", "timestamp", "created_at", "created", "date"],
+    &["model", "operation", "endpoint", "path"],
+    &["task_id", "task", "request_id", "id"],
+    &["cost", "credits", "amount", "price"],
+    &["prompt"],
 ];
 
 /// A column with its name in this file, given as `time=Created`.
-pub type Renamed = (Column, String);
+pub type Renamed = (&'static str, String);
 
 pub fn renamed(text: &str) -> Result<Renamed, String> {
     let found = text.split_once('=').and_then(|(what, name)| {
-        let named = |(_, names): &&(Column, &[&str])| names.first() == Some(&what);
-        Some((NAMES.iter().find(named)?.0, name.to_owned()))
+        let column = COLUMNS.iter().filter_map(|names| names.first()).find(|it| **it == what)?;
+        Some((*column, name.to_owned()))
     });
     found.ok_or_else(|| {
         "give time, model, task_id, cost or prompt, and the name of the column, such as \
@@ -107,14 +97,15 @@ fn table(text: &str) -> Result<Vec<Row>, String> {
 }
 
 fn entry(row: &Row, renamed: &[Renamed]) -> Result<Entry, String> {
-    let value = |column: Column| {
-        let given = renamed.iter().find(|(what, _)| *what == column);
-        let names = NAMES.iter().find(|(what, _)| *what == column).map_or(&[][..], |(_, it)| it);
-        let cell = match given {
+    let value = |column: &str| {
+        let cell = match renamed.iter().find(|(what, _)| *what == column) {
             Some((_, name)) => row.get(name),
-            None => names.iter().find_map(|name| {
-                row.iter().find(|(other, _)| other.eq_ignore_ascii_case(name)).map(|(_, it)| it)
-            }),
+            None => {
+                let names = COLUMNS.iter().find(|names| names.first() == Some(&column));
+                names.into_iter().copied().flatten().find_map(|name| {
+                    row.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, it)| it)
+                })
+            }
         };
         let text = match cell? {
             Value::String(text) => text.clone(),
@@ -123,9 +114,9 @@ fn entry(row: &Row, renamed: &[Renamed]) -> Result<Entry, String> {
         };
         Some(text).filter(|text| !text.is_empty())
     };
-    let needed = |column, what: &str| value(column).ok_or_else(|| format!("it has no {what}"));
-    let time = needed(Column::Time, "time")?;
-    let cost = value(Column::Cost).map(|text| {
+    let needed = |column| value(column).ok_or_else(|| format!("it has no {column}"));
+    let time = needed("time")?;
+    let cost = value("cost").map(|text| {
         let cost = text.parse().ok().filter(|cost: &f64| cost.is_finite());
         cost.ok_or_else(|| format!("`{}` is no cost", one_line(&text)))
     });
@@ -133,10 +124,10 @@ fn entry(row: &Row, renamed: &[Renamed]) -> Result<Entry, String> {
         time: self::time(&time).ok_or_else(|| {
             format!("`{}` is no time such as 2026-11-20T08:15:09Z", one_line(&time))
         })?,
-        model: model(&needed(Column::Model, "model")?),
-        task: value(Column::Task),
+        model: model(&needed("model")?),
+        task: value("task_id"),
         cost: cost.transpose()?,
-        prompt: value(Column::Prompt),
+        prompt: value("prompt"),
     })
 }
 

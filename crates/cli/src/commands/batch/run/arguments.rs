@@ -1,7 +1,12 @@
 //! The arguments of a run: those that describe new jobs, and those about how to run jobs.
 
 use std::{
-    collections::HashSet, ffi::OsString, fmt, io::BufReader, net::SocketAddr, path::PathBuf,
+    collections::HashSet,
+    ffi::OsString,
+    fmt,
+    io::BufReader,
+    net::SocketAddr,
+    path::{Path, PathBuf},
     time::Duration,
 };
 
@@ -19,7 +24,7 @@ use crate::{
     making::{checks::masks, upright},
     models::{self, SEED},
     output::Output,
-    text::{parse, sanitize::one_line, times},
+    text::{duration, one_line, parse},
 };
 use imagekiln::text::counted;
 use imagekiln_batch::Price;
@@ -127,7 +132,7 @@ pub struct RunOptions {
     #[arg(long, value_parser = parse::price)]
     pub price: Option<Price>,
     /// Archive jobs this long after they ended, such as 30d; see `kiln batch jobs archive`
-    #[arg(long, value_name = "DURATION", value_parser = times::duration, hide_short_help = true)]
+    #[arg(long, value_name = "DURATION", value_parser = duration, hide_short_help = true)]
     pub archive_after: Option<Duration>,
     /// Submit jobs although another ledger has paid for pictures of --output, or this one was
     /// copied or has lost submissions
@@ -216,8 +221,8 @@ impl JobOptions {
             set(name, Cell::Json(side.into()));
         }
         // The seeds of a matrix are not defaults: they are combined with its prompts.
-        if let (Source::File { .. } | Source::Stdin(_), Some([seed])) =
-            (source, self.seed.as_deref())
+        if !matches!(source, Source::Matrix(_))
+            && let Some([seed]) = self.seed.as_deref()
         {
             set(SEED, Cell::Json((*seed).into()));
         }
@@ -256,7 +261,8 @@ impl Source {
             Self::Stdin(format) => {
                 let end = if stdin.is_terminal { "; Ctrl-D ends them" } else { "" };
                 output.note(&format!("waiting for jobs on standard input{end}"));
-                jobfile::read_from(BufReader::new(stdin), STDIN, *format, defaults)?
+                let place = (STDIN, Path::new(""));
+                jobfile::read_from(BufReader::new(stdin), place, *format, defaults)?
             }
             Self::Matrix(matrix) => matrix.jobs(defaults)?,
         };
@@ -291,9 +297,7 @@ impl Source {
         }
         self.warn_of_masks(output, &list.jobs);
     }
-}
 
-impl Source {
     /// Warns of a mask that fits its image both as the image is stored and as viewers show it,
     /// because nobody knows for which of the two it was drawn.
     fn warn_of_masks(&self, output: &Output, jobs: &[FileJob]) {

@@ -14,19 +14,19 @@ use tokio::{
 };
 
 use super::{
-    super::{place::Place, print::outage_lines, progress::Progress},
+    super::{
+        place::Place,
+        print::outage_lines,
+        progress::{OPEN, Progress},
+    },
     arguments::{RunOptions, is_given},
 };
 use crate::{
     args::options,
     context::Context,
-    failure::{
-        FOREIGN, Failure, Kind,
-        exit::{self, Exit},
-        exit_of_job,
-    },
-    process::interrupt::Interrupts,
-    text::sanitize::{one_line, printable, quoted},
+    failure::{Exit, FOREIGN, Failure, exit, exit_of_job},
+    process::Interrupts,
+    text::{one_line, printable, quoted},
 };
 use imagekiln::{TaskRef, text::counted};
 use imagekiln_batch::{
@@ -42,7 +42,7 @@ const LOOKS: Duration = Duration::from_secs(1);
 const SHARE: u32 = 20;
 
 /// The kind of the failure of a run that has left jobs to a later run.
-const JOBS_LEFT: Kind = Kind("jobs_left");
+const JOBS_LEFT: &str = "jobs_left";
 
 /// The states of jobs that either have no task, or need nothing more because their pictures are
 /// saved.
@@ -85,7 +85,9 @@ pub async fn drive(
                 () = interrupts.second() => break None,
                 () = interrupts.first(), if !is_stopping => {
                     is_stopping = true;
-                    context.output.stopping();
+                    let text = "stopping: no more jobs are submitted, and the active ones continue \
+                                to their end; press Ctrl-C again to stop at once";
+                    context.output.message("stopping", text);
                 }
                 Some(job) = changes.recv() => {
                     is_charged |= job.task_id.is_some();
@@ -233,10 +235,6 @@ async fn budget(ledger: &Ledger) -> Option<String> {
     None
 }
 
-/// The states of jobs that the next run continues.
-const LEFT: [JobState; 4] =
-    [JobState::Queued, JobState::Submitting, JobState::Submitted, JobState::Ready];
-
 /// Returns the outcome of the command. It succeeds if all jobs are saved, except those that
 /// somebody cancelled.
 pub fn check(mut ended: Ended, resume: &Resume<'_>) -> Result<(), Failure> {
@@ -258,7 +256,7 @@ pub fn check(mut ended: Ended, resume: &Resume<'_>) -> Result<(), Failure> {
     // suggested for them.
     let is_over_budget = failure.kind == JOBS_LEFT;
     let queued = if is_over_budget { 0 } else { report.count(JobState::Queued) };
-    let active: u64 = LEFT[1..].iter().map(|state| report.count(*state)).sum();
+    let active: u64 = OPEN[1..].iter().map(|state| report.count(*state)).sum();
     if failure.kind == FOREIGN {
         return Err(resume.decide(failure));
     }
@@ -315,9 +313,9 @@ fn reason(ended: &Ended, message: String, resume: &Resume<'_>) -> Failure {
         return Failure::billing_unknown("jobs_unknown", message).advise(unknown);
     }
     if ended.was_interrupted {
-        return Failure::jobs("interrupted", Exit::Interrupted, format!("interrupted: {message}"));
+        return Failure::new("interrupted", Exit::Interrupted, format!("interrupted: {message}"));
     }
-    if LEFT.into_iter().any(has) {
+    if OPEN.into_iter().any(has) {
         let advice = match &ended.budget {
             Some(reason) => reason.clone(),
             None if has(JobState::Queued) && resume.options.budget.is_some() => {
@@ -325,13 +323,13 @@ fn reason(ended: &Ended, message: String, resume: &Resume<'_>) -> Failure {
             }
             None => "their tasks continue; run the batch again later".to_owned(),
         };
-        return Failure::jobs(JOBS_LEFT.0, Exit::JobsLeft, message).advise(advice);
+        return Failure::new(JOBS_LEFT, Exit::JobsLeft, message).advise(advice);
     }
     if has(JobState::Damaged) {
-        return Failure::jobs("damaged", Exit::Continues, message)
+        return Failure::new("damaged", Exit::Continues, message)
             .advise(format!("`{status}` names the damaged files, and what to do with them"));
     }
-    Failure::jobs("jobs_failed", Exit::TaskFailed, message)
+    Failure::new("jobs_failed", Exit::TaskFailed, message)
         .advise(format!("`{status}` says why; `kiln batch jobs retry` queues jobs again"))
 }
 

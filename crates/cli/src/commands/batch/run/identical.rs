@@ -10,8 +10,7 @@ use std::{
 use serde_json::Value;
 
 use crate::{
-    failure::Failure, jobfile::FileJob, making::identical::first_of, models::SEED,
-    text::sanitize::one_line,
+    failure::Failure, jobfile::FileJob, making::identical::first_of, models::SEED, text::one_line,
 };
 use imagekiln::Request;
 use imagekiln_batch::{JobState, KnownJob, Ledger};
@@ -28,18 +27,13 @@ const PAID: [JobState; 6] = [
     JobState::Damaged,
 ];
 
-/// A job that may be identical to another one.
-pub struct Candidate {
-    name: String,
-    digest: String,
-}
+/// The name and the digest of a job that may be identical to another one.
+pub type Candidate = (String, String);
 
 /// Returns the candidates among jobs, which must not have the seeds of [`FileJob::with_seed`] yet.
 pub fn candidates(jobs: &[FileJob]) -> Vec<Candidate> {
     let jobs = jobs.iter().filter(|job| may_be_identical(&job.request));
-    let candidate = |job: &FileJob| {
-        Some(Candidate { name: job.name.clone(), digest: job.request.digest().ok()? })
-    };
+    let candidate = |job: &FileJob| Some((job.name.clone(), job.request.digest().ok()?));
     jobs.filter_map(candidate).collect()
 }
 
@@ -74,7 +68,7 @@ pub async fn find(
         _ => HashMap::new(),
     };
     let (mut new, mut same) = (HashMap::new(), Vec::new());
-    for Candidate { name, digest } in candidates {
+    for (name, digest) in candidates {
         if known.contains_key(name) {
             continue;
         }

@@ -15,7 +15,6 @@ use self::{
     arguments::{JobOptions, RunOptions},
     drive::{Resume, check, drive},
     identical::Candidate,
-    plan::Copies,
     servers::Webhooks,
 };
 use super::{
@@ -33,7 +32,7 @@ use crate::{
     files::target::check_path,
     history::durations::KeptDurations,
     jobfile::{FileJob, List, Upright},
-    process::interrupt::Interrupts,
+    process::Interrupts,
     service,
 };
 use imagekiln::{Operation, text::counted};
@@ -95,7 +94,11 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     };
     defaults.upright = copies.clone().map(|folder| Upright { folder, is_dry_run: options.dry_run });
     let List { jobs, upright, .. } = source.read(&context.output, &defaults)?;
-    let copies = copies.filter(|_| upright > 0).map(|folder| Copies { folder, images: upright });
+    let copies = copies.filter(|_| upright > 0).map(|folder| {
+        let (count, folder) = (counted(upright as u64, "image"), folder.display());
+        let verb = if upright == 1 { "is" } else { "are" };
+        format!("{count} {verb} sent upright, from copies in {folder}")
+    });
     let candidates = if pays_again { Vec::new() } else { identical::candidates(&jobs) };
     let jobs: Vec<_> = jobs.into_iter().map(FileJob::with_seed).collect();
     if options.dry_run {
@@ -107,10 +110,10 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
             context.output.warning(&format!("{same}; a run needs --again to pay for them"));
         }
         let known = plan::Known::read(context, ledger.as_ref()).await?;
-        return plan::print(context, (&source, &jobs, copies.as_ref()), &known, &options);
+        return plan::print(context, (&source, &jobs), (upright, copies), &known, &options);
     }
     if let Some(copies) = &copies {
-        context.output.note(&copies.to_string());
+        context.output.note(copies);
     }
     if options.add_only {
         if context.shared.simulate {
@@ -159,11 +162,9 @@ async fn run(
 ) -> Result<(), Failure> {
     let place = place.ok_or_else(place::missing)?;
     check_features(&options.places.output)?;
-    let (mut client, _simulator) = service::client(context).await?;
+    let (client, _simulator) = service::client(context).await?;
     let webhooks = Webhooks::listen(context.process(), &options.webhooks).await?;
-    if let Some(webhooks) = &webhooks {
-        client = webhooks.sign(client);
-    }
+    let client = webhooks.iter().fold(client, |client, webhooks| webhooks.sign(client));
     let metrics = servers::listen_for_metrics(context, options.metrics).await?;
     let ledger = open(context, &place, options).await?;
     ledgers::remember(context, &place)?;
@@ -179,9 +180,7 @@ async fn run(
     ledger.jobs().add(new.jobs.into_iter().map(Into::into)).await?;
     set_prices(context, &ledger).await?;
     check_simulated(context, &ledger).await?;
-    if let Some(webhooks) = webhooks {
-        batch = webhooks.serve(batch);
-    }
+    let batch = webhooks.into_iter().fold(batch, |batch, webhooks| webhooks.serve(batch));
     if let Some(listener) = metrics {
         servers::serve_metrics(listener, ledger.clone());
     }
@@ -224,23 +223,13 @@ async fn open(context: &Context, place: &Place, options: &RunOptions) -> Result<
 }
 
 fn with_options(batch: Batch, context: &Context, options: &RunOptions) -> Batch {
-    let mut batch = batch.save_to(&options.places.output);
-    if let Some(jobs) = options.max_active.or_else(|| context.settings.max_active()) {
-        batch = batch.max_active(jobs.into());
-    }
-    if let Some(credits) = options.budget {
-        batch = batch.budget(credits);
-    }
-    if let Some(price) = options.price {
-        batch = batch.price(price);
-    }
-    if let Some(age) = options.archive_after {
-        batch = batch.archive_after(age);
-    }
-    if options.pay_again {
-        batch = batch.pay_again();
-    }
-    batch
+    let batch = batch.save_to(&options.places.output);
+    let most = options.max_active.or_else(|| context.settings.max_active()).map(usize::from);
+    let batch = most.into_iter().fold(batch, Batch::max_active);
+    let batch = options.budget.into_iter().fold(batch, Batch::budget);
+    let batch = options.price.into_iter().fold(batch, Batch::price);
+    let batch = options.archive_after.into_iter().fold(batch, Batch::archive_after);
+    if options.pay_again { batch.pay_again() } else { batch }
 }
 
 /// Copies the prices of models from the settings to the ledger, except for models that have a price

@@ -1,10 +1,6 @@
 //! The plan of a batch, for `--dry-run`.
 
-use std::{
-    collections::{HashMap, HashSet},
-    fmt,
-    path::PathBuf,
-};
+use std::collections::{HashMap, HashSet};
 
 use serde::Serialize;
 use serde_json::json;
@@ -15,7 +11,7 @@ use crate::{
     failure::Failure,
     jobfile::FileJob,
     models::SEED,
-    text::{fit::wrapped, sanitize::one_line, table::Table},
+    text::{Table, one_line, wrapped},
 };
 use imagekiln::{
     Address,
@@ -40,7 +36,7 @@ struct Plan<'a> {
     #[serde(skip)]
     source: &'a Source,
     #[serde(skip)]
-    copies: Option<&'a Copies>,
+    copies: Option<String>,
     jobs: usize,
     /// The number of jobs of the source that a run would not submit, because they are in the ledger
     /// and no longer queued.
@@ -77,21 +73,6 @@ struct First<'a> {
     target: String,
 }
 
-/// The upright copies of images whose EXIF orientation turns them.
-pub struct Copies {
-    pub folder: PathBuf,
-    /// The number of different images.
-    pub images: usize,
-}
-
-impl fmt::Display for Copies {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (images, folder) = (counted(self.images as u64, "image"), self.folder.display());
-        let verb = if self.images == 1 { "is" } else { "are" };
-        write!(f, "{images} {verb} sent upright, from copies in {folder}")
-    }
-}
-
 /// The facts from the settings and the ledger that a plan needs.
 #[derive(Default)]
 pub struct Known {
@@ -113,26 +94,22 @@ impl Known {
         }
         Ok(known)
     }
-
-    /// Returns the number of queued jobs of the ledger that are not in the source.
-    fn queued_besides(&self, source: &[FileJob]) -> usize {
-        let names: HashSet<_> = source.iter().map(|job| job.name.as_str()).collect();
-        let jobs = self.jobs.iter();
-        jobs.filter(|(name, job)| job.state == JobState::Queued && !names.contains(name.as_str()))
-            .count()
-    }
 }
 
 /// Prints the plan for the jobs of a source.
 pub fn print(
     context: &Context,
-    (source, all, copies): (&Source, &[FileJob], Option<&Copies>),
+    (source, all): (&Source, &[FileJob]),
+    (upright, copies): (usize, Option<String>),
     known: &Known,
     options: &RunOptions,
 ) -> Result<(), Failure> {
     let is_new =
         |job: &&FileJob| known.jobs.get(&job.name).is_none_or(|job| job.state == JobState::Queued);
     let jobs: Vec<_> = all.iter().filter(is_new).collect();
+    let names: HashSet<_> = all.iter().map(|job| &job.name).collect();
+    let is_besides =
+        |(name, job): &(&String, &KnownJob)| job.state == JobState::Queued && !names.contains(name);
     let price = |model: &str| known.prices.of_or(model, options.price);
     let models = by_model(&jobs, price);
     let plan = Plan {
@@ -140,10 +117,13 @@ pub fn print(
         copies,
         jobs: jobs.len(),
         submitted_before: all.len() - jobs.len(),
-        queued_before: known.queued_besides(all),
-        upright: copies.map_or(0, |copies| copies.images),
+        queued_before: known.jobs.iter().filter(is_besides).count(),
+        upright,
         credits: models.iter().map(|model| model.credits).sum(),
-        output: without_secrets(&options.places.output),
+        output: match &options.places.output {
+            url if url.contains("://") => Address::from(url.as_str()).to_string(),
+            path => path.clone(),
+        },
         first: first(&jobs, known)?,
         models,
     };
@@ -202,8 +182,8 @@ fn for_people(plan: &Plan<'_>, width: Option<usize>) -> String {
             "  the run also submits {others} of the ledger, at a price not counted\n"
         ));
     }
-    if let Some(copies) = plan.copies {
-        lines.push(format!("  {}\n", one_line(&copies.to_string())));
+    if let Some(copies) = &plan.copies {
+        lines.push(format!("  {}\n", one_line(copies)));
     }
     let models = plan.models.iter().map(|model| {
         let jobs = format!("{}, {}", counted(model.jobs, "job"), credits(model.credits));
@@ -238,9 +218,4 @@ fn pictures(plan: &Plan<'_>, width: Option<usize>) -> Vec<String> {
         lines.push(format!("\nnot known yet: {}", left.join(", ")));
     }
     lines
-}
-
-/// Removes the credentials that the URL of a bucket may contain.
-fn without_secrets(output: &str) -> String {
-    if output.contains("://") { Address::from(output).to_string() } else { output.to_owned() }
 }

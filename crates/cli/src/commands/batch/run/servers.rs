@@ -16,10 +16,7 @@ use reqwest::Url;
 use tokio::net::TcpListener;
 
 use crate::{
-    commands::webhook::{
-        bind,
-        scheme::{Reading, SchemeOptions},
-    },
+    commands::webhook::{bind, scheme::SchemeOptions},
     context::Context,
     failure::Failure,
     process::Process,
@@ -62,18 +59,18 @@ impl Webhooks {
         options: &WebhookOptions,
     ) -> Result<Option<Self>, Failure> {
         let Some(address) = options.listen else { return Ok(None) };
-        let (Reading::Verified(verifier), Some(secret)) =
-            (options.scheme.reading(process)?, options.scheme.signing_secret(process)?)
-        else {
+        let (verifier, Some(secret)) = options.scheme.verifier(process)? else {
             return Err(Failure::settings("no webhook secret is set").advise(format!(
                 "nothing was sent; set {WEBHOOK_SECRET_VARIABLE}, or pass --secret-file"
             )));
         };
         let (listener, address) = bind("--listen", address).await?;
-        let url = match &options.callback_url {
-            Some(url) => url.clone(),
-            None => default_url(address)?,
-        };
+        let default = || Url::parse(&format!("http://{address}")).ok();
+        let default = || default().filter(|_| !address.ip().is_unspecified());
+        let url = options.callback_url.clone().or_else(default).ok_or_else(|| {
+            Failure::usage(format!("{} means every address of this machine", address.ip()))
+                .advise("nothing was sent; pass a URL that the service can reach to --callback-url")
+        })?;
         Ok(Some(Self { listener, url, verifier, secret }))
     }
 
@@ -93,14 +90,6 @@ impl Webhooks {
         tokio::spawn(axum::serve(self.listener, app).into_future());
         batch.callback_url(self.url)
     }
-}
-
-fn default_url(address: SocketAddr) -> Result<Url, Failure> {
-    let url = Url::parse(&format!("http://{address}")).ok();
-    url.filter(|_| !address.ip().is_unspecified()).ok_or_else(|| {
-        Failure::usage(format!("{} means every address of this machine", address.ip()))
-            .advise("nothing was sent; pass a URL that the service can reach to --callback-url")
-    })
 }
 
 /// Parses a URL to whose path the batch can append a token for each submission.
