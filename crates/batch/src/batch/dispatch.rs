@@ -99,9 +99,12 @@ impl Batch {
     /// Adds the [jobs](Self::jobs) to the ledger, and returns a dispatcher, which continues the
     /// jobs that a queue of the program delivers. The dispatcher uses the settings of the batch,
     /// but the queue decides how many jobs run at the same time in this process, and when they
-    /// stop.
+    /// stop. It can continue the jobs of a [run](Self::run) of this batch that was dropped.
     ///
     /// # Errors
+    ///
+    /// [`Error::tasks`] returns the accepted tasks of a dropped run that the ledger could not
+    /// record.
     ///
     /// - [`State`](ErrorKind::State): the [budget](Self::budget) is not valid, or the batch has a
     ///   setting for runs only: [`stop_when`](Self::stop_when),
@@ -115,10 +118,18 @@ impl Batch {
     /// - [`File`](ErrorKind::File), [`Ledger`](ErrorKind::Ledger): the output directory or the
     ///   ledger failed.
     pub async fn dispatcher(mut self) -> Result<Dispatcher, Error> {
+        match self.start_dispatcher().await {
+            Err(error) => self.unrecorded.add_to(Err(error)),
+            started => started,
+        }
+    }
+
+    async fn start_dispatcher(&mut self) -> Result<Dispatcher, Error> {
         self.check_for_dispatcher()?;
         self.add_jobs().await?;
         let output = self.open_output().await?;
         self.ledger.check_output(&output).await?;
+        self.unrecorded.retire(&self.client, &self.ledger).await?;
         // Each call has a signal of its own.
         let (_, stopped) = watch::channel(false);
         let engine = Arc::new(Engine::start(self.worker(&output, &stopped)).await?);

@@ -68,7 +68,8 @@ struct Line {
     strength: f32,
 }
 
-/// The image with the caption at the bottom, of which it covers only a part, if there is room.
+/// Returns the image with the caption, which covers only its lower part. An image that is too small
+/// for a caption gets none.
 pub(super) fn paint(mut canvas: Canvas, picture: &Picture) -> RgbaImage {
     let layout = layout(&canvas, picture);
     let Some((lines, top, margin)) = layout else { return canvas.into_image() };

@@ -196,7 +196,8 @@ async fn revoke_key(caller: Caller, Path(id): Path<String>) -> ControlResult {
     response::json(&json!({ "id": id, "revoked": true }))
 }
 
-/// Does something with the key of this id, which is stored by its digest.
+/// Reads or changes the key with this id, if the caller may manage the keys of its project. The
+/// audit log records the attempt. Keys are stored by their digest, which `change` gets.
 fn change_key<T>(
     caller: &Caller,
     id: &str,

@@ -2,20 +2,21 @@
 
 use imagekiln::journal::{State, Step};
 
-use super::{Jobs, resolve::Resolution, status::FoundJob};
+use super::{
+    Jobs,
+    resolve::Resolution,
+    status::{FoundJob, find_jobs, page},
+};
 use crate::{
-    Error, Filter, JobState, JobStatus,
+    Error, Filter, JobStatus,
     ledger::{
         database::{Database, no_row},
         records::SubmissionRow,
     },
-    state::States,
 };
 
 /// The number of jobs about which one transaction decides. Workers wait until the transaction ends.
 const PAGE: usize = 100;
-
-const UNKNOWN: States<'_> = States(&[JobState::Unknown]);
 
 /// The unknown jobs that [`Jobs::resolve_all`] resolved and left out, each with the status that
 /// it had before.
@@ -41,7 +42,7 @@ enum Outcome {
 }
 
 impl Jobs<'_> {
-    /// Resolves all jobs in the state [`Unknown`](JobState::Unknown) that match a filter as
+    /// Resolves all jobs in the state [`Unknown`](crate::JobState::Unknown) that match a filter as
     /// [`Paid`](Resolution::Paid) or [`NotPaid`](Resolution::NotPaid), like
     /// [`resolve`](Self::resolve).
     ///
@@ -109,7 +110,7 @@ impl Jobs<'_> {
         let step = resolution.step()?;
         let (mut all, mut last) = (Resolved::default(), 0);
         loop {
-            let jobs = self.chunk(filter, UNKNOWN, last, PAGE).await?;
+            let jobs = self.unresolved(filter, last).await?;
             let Some(end) = jobs.last() else { break };
             last = end.status.number;
             let outcomes = self.decide_page(&jobs, &step, writes).await?;
@@ -126,6 +127,17 @@ impl Jobs<'_> {
             self.ledger.announce();
         }
         Ok(all)
+    }
+
+    /// Returns the next unknown jobs that match a filter.
+    async fn unresolved(self, filter: &Filter, after: u64) -> Result<Vec<FoundJob>, Error> {
+        let filter = filter.clone();
+        self.ledger
+            .transaction(move |database| {
+                let (listed, values) = page(database, &filter, after, PAGE);
+                find_jobs(database, &format!("j.state = 'unknown' AND {listed}"), values)
+            })
+            .await
     }
 
     async fn decide_page(
@@ -182,7 +194,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::Ledger;
+    use crate::{JobState, Ledger};
 
     /// Opens a ledger with this number of unknown jobs: 0, 1, and so on.
     async fn with_unknown(directory: &tempfile::TempDir, count: usize) -> Ledger {
@@ -218,7 +230,7 @@ mod tests {
     async fn what_became_of_a_job_in_the_meantime_stays() {
         let directory = tempfile::tempdir().unwrap();
         let ledger = with_unknown(&directory, 3).await;
-        let jobs = ledger.jobs().chunk(&Filter::default(), UNKNOWN, 0, PAGE).await.unwrap();
+        let jobs = ledger.jobs().unresolved(&Filter::default(), 0).await.unwrap();
         let task = json!({"id": "1798fb82", "polling_url": "", "cost": 3.0});
         let accepted = Step::Accepted(serde_json::from_value(task).unwrap());
         let lost = ledger.lost("0").await.unwrap();

@@ -2,7 +2,7 @@
 
 use imagekiln::journal::Step;
 
-use super::{Jobs, status::FoundJob};
+use super::{Jobs, status::page};
 use crate::{
     Error, Filter, JobState,
     ledger::{
@@ -64,7 +64,7 @@ impl Jobs<'_> {
             let values = [ids, submissions, database.now().into(), most.into()];
             database.execute(&retry, values).map(drop)
         };
-        let retried = self.change_ended(filter, States(JobState::RETRIABLE), retry).await?;
+        let retried = self.change_ended(filter, JobState::RETRIABLE, retry).await?;
         self.ledger.announce();
         Ok(retried)
     }
@@ -95,7 +95,7 @@ impl Jobs<'_> {
             let delete = format!("DELETE FROM jobs WHERE id IN {done}");
             database.execute(&delete, ended.values()).map(drop)
         };
-        self.change_ended(filter, States(JobState::FORGETTABLE), forget).await
+        self.change_ended(filter, JobState::FORGETTABLE, forget).await
     }
 
     /// Changes the jobs that match a filter and are in one of the states, so that they leave these
@@ -103,7 +103,7 @@ impl Jobs<'_> {
     async fn change_ended<W>(
         self,
         filter: &Filter,
-        states: States<'static>,
+        states: &'static [JobState],
         change: W,
     ) -> Result<u64, Error>
     where
@@ -111,17 +111,28 @@ impl Jobs<'_> {
     {
         let (mut changed, mut last) = (0, 0);
         loop {
-            let jobs = self.chunk(filter, states, last, CHUNK).await?;
-            let Some(end) = jobs.last() else { return Ok(changed) };
-            last = end.status.number;
-            let (change, ended) = (change.clone(), Ended { jobs, states });
+            let filter = filter.clone();
+            let chunk = self.ledger.transaction(move |database| {
+                let (listed, values) = page(database, &filter, last, CHUNK);
+                let find = format!(
+                    "SELECT j.id, COALESCE(j.submission, 0), j.number FROM jobs j
+                     WHERE {} AND {listed}",
+                    States(states)
+                );
+                Ok(Ended { jobs: database.rows(&find, values)?, states })
+            });
+            let ended = chunk.await?;
+            let Some((.., number)) = ended.jobs.last() else { return Ok(changed) };
+            last = number.unsigned_abs();
+            let change = change.clone();
             let chunk = self.ledger.transaction(move |database| {
                 change(database, &ended)?;
                 // Count what is left, so that a second run after the commit returns the same
                 // number.
                 let left = format!(
-                    "SELECT COUNT(*) FROM jobs WHERE id IN ({}) AND {states}",
-                    database.numbers(1)
+                    "SELECT COUNT(*) FROM jobs WHERE id IN ({}) AND {}",
+                    database.numbers(1),
+                    States(states)
                 );
                 let [ids, _] = ended.values();
                 let left: i64 = database.value(&left, [ids])?;
@@ -132,10 +143,10 @@ impl Jobs<'_> {
     }
 }
 
-/// Jobs that were in one of the states.
+/// Jobs that were in one of the states: their ids, their submissions or 0, and their numbers.
 struct Ended {
-    jobs: Vec<FoundJob>,
-    states: States<'static>,
+    jobs: Vec<(i64, i64, i64)>,
+    states: &'static [JobState],
 }
 
 impl Ended {
@@ -146,14 +157,14 @@ impl Ended {
         let (ids, submissions) = (database.numbers(1), database.elements(2));
         format!(
             "id IN ({ids}) AND id || ' ' || COALESCE(submission, 0) IN ({submissions}) AND {}",
-            self.states
+            States(self.states)
         )
     }
 
     /// Returns the values of the condition.
     fn values(&self) -> [Value; 2] {
-        let ids: serde_json::Value = self.jobs.iter().map(|job| job.id).collect();
-        let submission = |job: &FoundJob| format!("{} {}", job.id, job.submission.unwrap_or(0));
+        let ids: serde_json::Value = self.jobs.iter().map(|(id, ..)| *id).collect();
+        let submission = |(id, submission, _): &(i64, i64, i64)| format!("{id} {submission}");
         let submissions: serde_json::Value = self.jobs.iter().map(submission).collect();
         [ids, submissions].map(|list| list.to_string().as_str().into())
     }
@@ -178,8 +189,7 @@ mod tests {
                 format!("UPDATE jobs SET reason = NULL WHERE {}", ended.condition(database));
             database.execute(&retry, ended.values()).map(drop)
         };
-        let retriable = States(JobState::RETRIABLE);
-        ledger.jobs().change_ended(&Filter::default(), retriable, retry).await.unwrap();
+        ledger.jobs().change_ended(&Filter::default(), JobState::RETRIABLE, retry).await.unwrap();
         let reason = ledger.jobs().get("fox").await.unwrap().unwrap().reason;
         assert_eq!(reason.as_deref(), Some("other"));
     }

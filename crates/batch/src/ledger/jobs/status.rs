@@ -20,7 +20,6 @@ use crate::{
         limits::admission::explain,
     },
     output::SavedPicture,
-    state::States,
 };
 
 /// The maximum number of task ids that one query looks up.
@@ -133,22 +132,6 @@ impl Jobs<'_> {
                 Ok(found)
             })
             .await
-    }
-
-    /// Returns the next jobs in one of the states that match a filter, for a change in chunks.
-    pub(super) async fn chunk(
-        self,
-        filter: &Filter,
-        states: States<'static>,
-        after: u64,
-        limit: usize,
-    ) -> Result<Vec<FoundJob>, Error> {
-        let filter = filter.clone();
-        let find = move |database: &mut Database| {
-            let (listed, values) = page(database, &filter, after, limit);
-            find_jobs(database, &format!("j.{states} AND {listed}"), values)
-        };
-        self.ledger.transaction(find).await
     }
 
     /// Returns all jobs by their names, with what a program has to know before it adds more jobs.

@@ -24,6 +24,7 @@ pub fn tests() -> Vec<Trial> {
         both(a_submission_in_flight_is_not_sent_twice),
         both(a_call_that_is_dropped_gives_its_paid_job_back),
         both(a_dispatcher_finishes_after_the_submissions_of_dropped_calls),
+        both(a_dispatcher_continues_the_jobs_of_a_dropped_run),
         both(calls_that_are_dropped_at_any_time_pay_once),
         both(a_job_that_could_not_be_released_continues),
         both(an_outage_holds_jobs_back_for_its_pause),
@@ -220,6 +221,20 @@ async fn a_dispatcher_finishes_after_the_submissions_of_dropped_calls(backend: B
     let other = dispatcher(&fixture, &ledger).await;
     assert_eq!(ended(other.advance("0").await.unwrap()), JobState::Saved);
     assert_eq!(fixture.accepted(), 1);
+}
+
+async fn a_dispatcher_continues_the_jobs_of_a_dropped_run(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
+    let ledger = fixture.ledger().await;
+    ledger.jobs().add(jobs(1)).await.unwrap();
+    let mut batch = fixture.batch(&ledger);
+    fixture.simulator.clock().set_speed(0.0);
+    drop_when(batch.run(), reaches(&ledger, "0", JobState::Submitted)).await;
+    fixture.simulator.clock().set_speed(1.0);
+    let dispatcher = batch.dispatcher().await.unwrap();
+    assert_eq!(ended(dispatcher.advance("0").await.unwrap()), JobState::Saved);
+    assert_eq!(fixture.accepted(), 1);
+    dispatcher.finish().await.unwrap();
 }
 
 /// Numbers that look random, and are the same in each run of the tests.

@@ -133,7 +133,7 @@ fn firs(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting, top: &[f32], de
     }
 }
 
-/// The colours of leaves, and how much of them.
+/// The colours of leaves, and the share of each that is mixed into the colour of near ground.
 const LEAVES: [(Sight, u32, f32); 5] = [
     (Sight::Snow, 0x2c4a50, 0.55),
     (Sight::Snowfall, 0x2c4a50, 0.55),

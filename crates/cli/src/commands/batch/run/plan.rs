@@ -120,6 +120,7 @@ pub fn print(
         queued_before: known.jobs.iter().filter(is_besides).count(),
         upright,
         credits: models.iter().map(|model| model.credits).sum(),
+        // The URL of a bucket may contain credentials.
         output: match &options.places.output {
             url if url.contains("://") => Address::from(url.as_str()).to_string(),
             path => path.clone(),
