@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::{Context, Result, ensure};
 use clap::Args;
-use serde_json::Value;
+use serde::Deserialize;
 
 use crate::{check, process, repository};
 
@@ -40,8 +40,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let (pages, files): (Vec<_>, Vec<_>) = paths.iter().partition(|path| is_page(&root, path));
     let packages: BTreeSet<_> =
         files.iter().filter_map(|file| package(&root, file, &members)).collect();
-    let dependents = dependents(&root, &packages)?;
-    let dependents: BTreeSet<_> = dependents.iter().map(String::as_str).collect();
+    let dependents = dependents(&members, &packages);
     println!("packages: {packages:?}; pages: {}; dependents: {dependents:?}", pages.len());
 
     step(&root, &["cargo", "fmt", "--all"], &BTreeSet::new())?;
@@ -101,39 +100,60 @@ fn is_page(root: &Path, path: &Path) -> bool {
         || path.starts_with(root.join("docs"))
 }
 
-/// Returns the folders of the packages of the workspace, with their names.
-fn members(root: &Path) -> Result<Vec<(PathBuf, String)>> {
+/// A package of the workspace.
+#[derive(Deserialize)]
+struct Member {
+    name: String,
+    manifest_path: PathBuf,
+    dependencies: Vec<Dependency>,
+}
+
+#[derive(Deserialize)]
+struct Dependency {
+    name: String,
+    /// `None` for one that is needed for more than tests or the build script.
+    kind: Option<String>,
+}
+
+fn members(root: &Path) -> Result<Vec<Member>> {
+    #[derive(Deserialize)]
+    struct Metadata {
+        packages: Vec<Member>,
+    }
     let words = ["cargo", "metadata", "--no-deps", "--offline", "--format-version=1"];
-    let metadata: Value =
+    let metadata: Metadata =
         serde_json::from_str(&process::output(&mut process::command(root, &words))?)?;
-    let packages = metadata["packages"].as_array().into_iter().flatten();
-    let members = packages.filter_map(|package| {
-        let folder = Path::new(package["manifest_path"].as_str()?).parent()?;
-        Some((folder.to_owned(), package["name"].as_str()?.to_owned()))
-    });
-    Ok(members.collect())
+    Ok(metadata.packages)
 }
 
 /// Returns the package that a file belongs to.
-fn package<'a>(root: &Path, file: &Path, members: &'a [(PathBuf, String)]) -> Option<&'a str> {
+fn package<'a>(root: &Path, file: &Path, members: &'a [Member]) -> Option<&'a str> {
     // Files beside the packages, such as `.ci`, would belong to that of the root.
     let inside = file.strip_prefix(root).ok()?.to_str()?;
     let is_beside = inside.starts_with('.') || inside == "Cargo.lock";
-    let owners = members.iter().filter(|(folder, _)| !is_beside && file.starts_with(folder));
-    Some(&owners.max_by_key(|(folder, _)| folder.as_os_str().len())?.1)
+    let folder = |member: &Member| member.manifest_path.parent().map(Path::to_owned);
+    let owners = members.iter().filter_map(|member| Some((folder(member)?, member)));
+    let owners = owners.filter(|(folder, _)| !is_beside && file.starts_with(folder));
+    Some(&owners.max_by_key(|(folder, _)| folder.as_os_str().len())?.1.name)
 }
 
 /// Returns the packages that need one of these for more than its tests, directly or not.
-fn dependents(root: &Path, packages: &BTreeSet<&str>) -> Result<BTreeSet<String>> {
+fn dependents<'a>(members: &'a [Member], packages: &BTreeSet<&str>) -> BTreeSet<&'a str> {
     let mut found = BTreeSet::new();
-    for package in packages {
-        let words = ["cargo", "tree", "--offline", "--workspace", "--all-features", "--invert"];
-        let mut tree = process::command(root, &words);
-        let tree = process::output(tree.args([package, "--edges=normal", "--prefix=none"]))?;
-        found.extend(tree.lines().filter_map(|line| Some(line.split_once(' ')?.0.to_owned())));
+    loop {
+        let needs = |dependency: &Dependency| {
+            let name = dependency.name.as_str();
+            dependency.kind.is_none() && (packages.contains(name) || found.contains(name))
+        };
+        let more = members.iter().filter(|member| member.dependencies.iter().any(needs));
+        let all: BTreeSet<_> = more.map(|member| member.name.as_str()).collect();
+        if all == found {
+            break;
+        }
+        found = all;
     }
-    found.retain(|name| !packages.contains(name.as_str()));
-    Ok(found)
+    found.retain(|name| !packages.contains(name));
+    found
 }
 
 #[cfg(test)]
@@ -159,8 +179,8 @@ mod tests {
 
     #[test]
     fn dependents_are_found_at_any_depth() {
-        let root = repository::root().unwrap();
-        let of = |package| dependents(&root, &[package].into()).unwrap();
+        let members = members(&repository::root().unwrap()).unwrap();
+        let of = |package| dependents(&members, &[package].into());
         let needs = |package, other: &str| of(package).contains(other);
         assert!(needs("imagekiln", "imagekiln-batch") && needs("imagekiln", "imagekiln-cli"));
         assert!(needs("imagekiln-simulator", "imagekiln-cli"));

@@ -158,7 +158,7 @@ fn of_the_deadline() {
             .concat();
     assert_shown!("deadline", shown(&bench.run(&words).fails(6)));
     let simulated =
-        [&["--simulate", "generate", "a fox", "-q", "--deadline", "1"][..], &SMALL].concat();
+        [&["--simulate", "generate", "a fox", "-q", "--deadline", "4"][..], &SMALL].concat();
     assert_shown!("deadline_simulated", shown(&bench.place.run(&simulated).fails(6)));
 }
 

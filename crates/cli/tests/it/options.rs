@@ -91,7 +91,7 @@ const COMMANDS: &[(&str, &[&str], Before)] = &[
 /// The shared options, each with a value.
 pub const OPTIONS: [&[&str]; 6] = [
     &["--simulate"],
-    &["--deadline", "1s"],
+    &["--deadline", "5s"],
     &["--allow-polling-host", "127.0.0.1"],
     &["--allow-delivery-host", "127.0.0.1"],
     &["--record", "recorded"],

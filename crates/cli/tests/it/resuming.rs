@@ -271,6 +271,8 @@ fn the_advice_for_a_task_that_was_not_recorded_records_it() {
     bench.simulator.clock().set_speed(60.0);
     let (code, _, said) = run.end();
     assert_eq!(code, 6, "{said}");
+    // The delivery URL stays valid, however long this machine needs for the next command.
+    bench.simulator.clock().set_speed(1.0);
     drop(stopped);
     assert_eq!(history(&bench)[0]["state"], "unknown");
     assert_eq!(bench.shell(resume_command(&said)).ok().text(), "fox.png\n");
