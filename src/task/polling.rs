@@ -238,12 +238,12 @@ impl Polling {
             in_progress_at: self.in_progress_at,
             age: age.as_secs_f64(),
             polls: self.polls,
-            // The number matters only if no duration is known, and counting many waits takes time.
-            waiting: if waits.schedules.know(&self.task) { 1 } else { waits.count(&self.task) },
+            waiting: 1,
             events: if self.task.expects_event() { *waits.events.lock() } else { Events::Missing },
             is_surprised: std::mem::take(&mut self.is_surprised),
         };
-        let next = waits.schedules.next(&self.task, progress, random.fraction());
+        let waiting = || waits.count(&self.task);
+        let next = waits.schedules.next(&self.task, progress, waiting, random.fraction());
         let pause = Duration::try_from_secs_f64(next)
             .map_or(LONGEST_INTERVAL, |next| next.saturating_sub(age));
         // The poll after an event does not show the announced status yet, so the next poll follows
