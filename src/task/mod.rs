@@ -31,7 +31,7 @@ use url::Url;
 
 pub use self::acceptance::SubmissionResponse;
 #[cfg(feature = "webhook")]
-pub(crate) use self::acceptance::WRAPPERS;
+pub(crate) use self::acceptance::{WRAPPERS, id_text};
 pub use self::deadline::{SubmitOptions, WaitOptions};
 pub(crate) use self::failures::failure;
 pub use self::outage::Outcomes;
