@@ -17,10 +17,10 @@ use super::{
 };
 use crate::{
     Error, ErrorKind, Request, generated,
-    journal::{self, Intent, JournalError},
+    journal::{self, Intent},
     retry::status::{SubmissionEffect, is_tls_failure, was_not_processed},
     transport::{
-        body::{BodyFailure, BodyPlan, Permit, Progress, StreamedBody},
+        body::{BodyPlan, Permit, Progress, StreamedBody},
         middleware::Purpose,
         redaction::{Learned, Redaction},
         response::{Ending, Response},
@@ -120,7 +120,10 @@ impl Submission {
         let intent = self.intent.clone()?;
         Some(Box::new(move || {
             let permitted = journal::caught(|| journal.permit(&intent)).flatten();
-            permitted.map_err(JournalError::into_reason)
+            permitted.map_err(|error| {
+                Error::refused(error.into_reason())
+                    .with_advice("nothing was billed; the client cancelled the attempt")
+            })
         }))
     }
 
@@ -225,17 +228,8 @@ async fn read(
 /// Classifies an attempt without a response.
 fn no_response(error: ClientError<()>, progress: &Progress) -> SubmitFailure {
     // The body was not sent completely, so the service had no request to accept.
-    if let Some(failure) = progress.take_failure() {
-        let (error, cancelled) = match failure {
-            BodyFailure::Refused(refusal) => (Error::refused(refusal), "attempt"),
-            BodyFailure::File(fault) => {
-                let message = format!("could not read an image: {fault}");
-                (Error::new(ErrorKind::File, message), "upload")
-            }
-        };
-        return SubmitFailure::Final(
-            error.with_advice(format!("nothing was billed; the client cancelled the {cancelled}")),
-        );
+    if let Some(error) = progress.take_failure() {
+        return SubmitFailure::Final(error);
     }
     match error {
         ClientError::CommunicationError(error) => http_failure(error, progress),
