@@ -1,16 +1,18 @@
 //! One attempt of a submission. It sends the request once, and returns the accepted task, or an
 //! error that says whether the submission may be billed and whether it may be sent again.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, atomic::Ordering::Relaxed},
+    time::Duration,
+};
 
 use progenitor_client::{ByteStream, Error as ClientError, ResponseValue};
-use tokio::time::Instant;
+use tokio::time::{self, Instant};
 use url::Url;
 
 use super::{
     Shared, Submitted, Task,
     acceptance::{find_task, has_polling_url},
-    deadline::Deadline,
     failures::{error_of, unknown},
     schedules::work_of,
     submissions::InFlight,
@@ -46,7 +48,9 @@ pub(super) struct Submission {
     pub(super) plan: Arc<BodyPlan>,
     /// Whether the submission may wait for a slot after a refusal.
     pub(super) waits_for_slot: bool,
-    pub(super) deadline: Deadline,
+    /// When the request must have been sent. Far in the future without a deadline.
+    pub(super) until: Instant,
+    pub(super) has_deadline: bool,
     /// The journal entry of the submission, if the client has a journal.
     pub(super) intent: Option<Intent>,
     pub(super) in_flight: InFlight,
@@ -90,9 +94,7 @@ impl Submission {
         let sent = tokio::select! {
             // The deadline comes first, so that nothing is sent after it.
             biased;
-            error = self.deadline.before_sent(&progress) => {
-                return Err(SubmitFailure::Final(error));
-            }
+            error = self.not_sent_in_time(&progress) => return Err(SubmitFailure::Final(error)),
             sent = watched => sent,
         };
         let sent = sent.ok_or_else(|| {
@@ -114,6 +116,19 @@ impl Submission {
         }
     }
 
+    /// If the body is not sent completely at the deadline, stops sending it and returns the error.
+    /// The service can then never accept the submission. Otherwise, this never returns: the
+    /// submission may be billed, so only its response can end it.
+    async fn not_sent_in_time(&self, progress: &Progress) -> Error {
+        time::sleep_until(self.until).await;
+        if !progress.stop() {
+            std::future::pending::<()>().await;
+        }
+        Error::new(ErrorKind::Deadline, "the request was not sent before its deadline")
+            .with_advice("nothing was billed; check the network, or allow more time")
+            .with_function("SubmitOptions::deadline")
+    }
+
     /// Returns the function that asks the journal to permit an attempt.
     fn permit(&self) -> Option<Permit> {
         let journal = Arc::clone(self.shared.settings.journal.as_ref()?);
@@ -133,7 +148,7 @@ impl Submission {
         let service = &self.shared.service;
         let redaction = Redaction::of_request(&service.secrets, &self.request);
         if let Some(found) = find_task(response, &self.request, &self.base, &redaction) {
-            self.shared.answered();
+            self.shared.has_answered.store(true, Relaxed);
             let task = found.task.clone().submitted(service.clock.now());
             if !matches!(response.ending, Ending::Complete) {
                 tracing::warn!(
@@ -148,7 +163,7 @@ impl Submission {
                 response: read,
                 work: work_of(&self.request),
                 accepted: Instant::now(),
-                expects_event: cfg!(feature = "webhook") && self.request.asks_for_webhook(),
+                expects_event: self.in_flight.expects_event,
                 _secrets: Arc::clone(&self.secrets),
             };
             return Ok(Task { submitted: Some(Arc::new(submitted)), ..task });

@@ -1,11 +1,10 @@
 //! Tasks, from their submission to their final status.
 
 mod acceptance;
-mod deadline;
-mod doubt;
 mod exchange;
 mod failures;
 mod limit;
+mod options;
 mod outage;
 mod poll;
 mod polling;
@@ -32,8 +31,8 @@ use url::Url;
 pub use self::acceptance::SubmissionResponse;
 #[cfg(feature = "webhook")]
 pub(crate) use self::acceptance::{WRAPPERS, id_text};
-pub use self::deadline::{SubmitOptions, WaitOptions};
 pub(crate) use self::failures::failure;
+pub use self::options::{SubmitOptions, WaitOptions};
 pub use self::outage::Outcomes;
 pub use self::poll::Update;
 pub use self::schedules::Durations;

@@ -1,6 +1,9 @@
 //! Sends one poll, a GET to the polling URL of the task, and reads its result.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, atomic::Ordering::Relaxed},
+    time::Duration,
+};
 
 use reqwest::{Method, Request, header::LOCATION};
 use serde_json::Value;
@@ -102,7 +105,7 @@ impl Task {
         });
         telemetry::polled(&span, task, polled.as_ref().map(|(update, _)| update.status()));
         let (update, Moment { at, date, .. }) = polled?;
-        shared.answered();
+        shared.has_answered.store(true, Relaxed);
         if update.status().is_final() {
             shared.slots.release(task);
             let (status, details) = (update.status().clone(), update.details.clone());
