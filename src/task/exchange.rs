@@ -24,6 +24,7 @@ use crate::{
     transport::{
         body::{BodyPlan, Permit, Progress, StreamedBody},
         middleware::Purpose,
+        recording::Recording,
         redaction::{Learned, Redaction},
         response::{Ending, Response},
         service::{Hooks, path_of},
@@ -74,6 +75,7 @@ impl Submission {
         let service = &shared.service;
         let silence = service.silence;
         let progress = Arc::new(Progress::start());
+        let path = path_of(base.path(), request, &service.model_prefix);
         let connection = service.connections.to_submit(base);
         let generated = generated::Client::new_with_client(
             base.as_str().trim_end_matches('/'),
@@ -81,7 +83,7 @@ impl Submission {
             Hooks {
                 service: Arc::clone(service),
                 operation: request.operation().name,
-                path: path_of(base.path(), request, &service.model_prefix),
+                path: path.clone(),
                 resends,
             },
         );
@@ -108,11 +110,15 @@ impl Submission {
         if matches!(response.ending, Ending::TimedOut) {
             service.connections.abandon(&connection);
         }
-        service.record_submission(base, request, &response);
+        let redaction = Redaction::of_request(&service.secrets, request);
+        service.record(|recorded_at| {
+            let operation = Some(request.operation().name);
+            Recording::new(operation, &path, Some(request), &response, &redaction, recorded_at)
+        });
         if response.status.is_success() {
-            self.accepted(&response).map_err(SubmitFailure::Final)
+            self.accepted(&response, &redaction).map_err(SubmitFailure::Final)
         } else {
-            Err(self.refusal(&response))
+            Err(self.refusal(&response, &redaction))
         }
     }
 
@@ -144,19 +150,17 @@ impl Submission {
 
     /// Reads the response to an accepted submission. Finds the task even in a damaged response,
     /// because the task is billed.
-    fn accepted(&self, response: &Response) -> Result<Task, Error> {
-        let service = &self.shared.service;
-        let redaction = Redaction::of_request(&service.secrets, &self.request);
-        if let Some(found) = find_task(response, &self.request, &self.base, &redaction) {
+    fn accepted(&self, response: &Response, redaction: &Redaction) -> Result<Task, Error> {
+        if let Some(found) = find_task(response, &self.request, &self.base, redaction) {
             self.shared.has_answered.store(true, Relaxed);
-            let task = found.task.clone().submitted(service.clock.now());
+            let task = found.task.clone().submitted(self.shared.service.clock.now());
             if !matches!(response.ending, Ending::Complete) {
                 tracing::warn!(
                     task_id = task.id(),
                     "the submission response is truncated, but contains the task"
                 );
             }
-            let (read, findings) = found.response(&redaction);
+            let (read, findings) = found.response(redaction);
             self.shared.drift.report(findings.with_type_of(response.document.as_ref()));
             let task = Task::resumed(Arc::clone(&self.shared), task);
             let submitted = Submitted {
@@ -183,19 +187,18 @@ impl Submission {
             format!("the service accepted the submission ({status}), but the response {message}");
         Err(unknown(Error::new(kind, message))
             .with_status(status)
-            .with_request_id(response.request_id(&redaction)))
+            .with_request_id(response.request_id(redaction)))
     }
 
     /// Classifies a response without a success code.
-    fn refusal(&self, response: &Response) -> SubmitFailure {
-        let operation = self.request.operation();
-        let redaction = Redaction::of_request(&self.shared.service.secrets, &self.request);
+    fn refusal(&self, response: &Response, redaction: &Redaction) -> SubmitFailure {
+        let operation = Some(self.request.operation().name);
         let (error, meaning) =
-            error_of(&self.shared, Purpose::Submission, Some(operation.name), response, &redaction);
+            error_of(&self.shared, Purpose::Submission, operation, response, redaction);
         // A refusal with a polling URL contradicts itself: a task may exist and be billed, so the
         // client does not send the submission again.
         if meaning.submission == SubmissionEffect::Unknown || has_polling_url(response) {
-            let candidate = find_task(response, &self.request, &self.base, &redaction);
+            let candidate = find_task(response, &self.request, &self.base, redaction);
             return SubmitFailure::Final(match candidate {
                 Some(found) => unknown(error).with_task(&found.task),
                 None => unknown(error),

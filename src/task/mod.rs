@@ -21,12 +21,11 @@ mod waits;
 
 use std::{
     fmt,
-    sync::{Arc, OnceLock, atomic::AtomicBool},
+    sync::{Arc, atomic::AtomicBool},
     time::{Duration, SystemTime},
 };
 
 use tokio::{sync::Semaphore, time::Instant};
-use url::Url;
 
 pub use self::acceptance::SubmissionResponse;
 #[cfg(feature = "webhook")]
@@ -42,7 +41,7 @@ pub(crate) use self::submissions::Recent;
 pub use self::wait::Updates;
 use self::{schedules::Schedules, slots::Slots, submissions::Submissions, waits::Waits};
 use crate::{
-    Address, Secret, TaskRef,
+    Address, TaskRef,
     contract::{Drift, WebhookDefaults},
     journal::Journal,
     picture::Downloads,
@@ -60,9 +59,6 @@ use crate::{
 pub struct Task {
     shared: Arc<Shared>,
     reference: Arc<TaskRef>,
-    /// The polling URL, after the client has parsed it and checked that its host may receive the
-    /// key.
-    polling_url: Arc<OnceLock<Secret<Url>>>,
     /// `None` for a resumed task.
     submitted: Option<Arc<Submitted>>,
     /// When the task was first seen as `Ready`, if the program knows it.
@@ -91,7 +87,6 @@ impl Task {
         Self {
             shared,
             reference: Arc::new(reference),
-            polling_url: Arc::default(),
             submitted: None,
             ready_since: None,
             has_other_key: false,
