@@ -166,18 +166,21 @@ mod tests {
     use futures_util::FutureExt;
 
     use super::*;
-    use crate::{Client, Region};
-
-    fn client() -> Client {
-        Client::builder().api_key("key").base_url("http://127.0.0.1:9").build().unwrap()
-    }
+    use crate::Region;
 
     fn task(id: &str) -> TaskRef {
         TaskRef::new(id, "http://127.0.0.1:9/poll", None)
     }
 
-    fn waiting(client: &Client, task: TaskRef) -> WaitGuard {
-        let wait = WaitGuard::new(&client.task(task));
+    fn waiting(waits: &Arc<Waits>, task: TaskRef) -> WaitGuard {
+        let wait = Wait {
+            task: Arc::new(task),
+            submitted: None,
+            woken: Notify::new(),
+            has_event: AtomicBool::new(false),
+            update: Mutex::default(),
+        };
+        let wait = WaitGuard { waits: Arc::clone(waits), wait: Arc::new(wait) };
         wait.begin();
         wait
     }
@@ -188,9 +191,8 @@ mod tests {
 
     #[test]
     fn a_task_is_removed_when_its_last_wait_ends() {
-        let client = client();
-        let all = &client.shared.waits;
-        let [first, second, other] = ["t1", "t1", "t2"].map(|id| waiting(&client, task(id)));
+        let all = Arc::<Waits>::default();
+        let [first, second, other] = ["t1", "t1", "t2"].map(|id| waiting(&all, task(id)));
         drop(first);
         assert!(all.has(&task("t1")));
         drop(second);
@@ -203,10 +205,9 @@ mod tests {
     /// An event does not contain the region.
     #[test]
     fn an_event_wakes_the_waits_of_all_regions() {
-        let client = client();
-        let all = &client.shared.waits;
+        let all = Arc::<Waits>::default();
         let regions = [Region::Global, Region::Regional].map(|region| task("t1").in_region(region));
-        let waits = regions.clone().map(|task| waiting(&client, task));
+        let waits = regions.clone().map(|task| waiting(&all, task));
         all.wake("t1", None);
         assert!(waits.iter().all(is_woken));
 
@@ -220,12 +221,11 @@ mod tests {
     /// An event may arrive while a poll is in flight, when nothing waits for it.
     #[test]
     fn an_event_ends_one_pause_of_each_wait() {
-        let client = client();
-        let all = &client.shared.waits;
-        let waits = ["t1", "t1"].map(|id| waiting(&client, task(id)));
+        let all = Arc::<Waits>::default();
+        let waits = ["t1", "t1"].map(|id| waiting(&all, task(id)));
         all.wake("t1", None);
         all.wake("t2", None);
-        let late = waiting(&client, task("t1"));
+        let late = waiting(&all, task("t1"));
         assert!(!is_woken(&late) && !late.has_event());
         for wait in &waits {
             assert!(is_woken(wait) && wait.has_event());
