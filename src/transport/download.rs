@@ -9,7 +9,7 @@ use url::Url;
 use super::{
     connections::Connection,
     hosts::{DeliveryRules, UrlRefusal},
-    middleware::{Purpose, Subject},
+    middleware::{Exchange, Purpose},
     service::Service,
 };
 use crate::{TaskRef, retry::status::causes};
@@ -45,8 +45,13 @@ pub(crate) async fn get(
     until: Instant,
 ) -> Option<reqwest::Result<Response>> {
     let mut request = Request::new(Method::GET, url.clone());
-    let subject = Subject { operation: task.operation(), task_id: Some(task.id()), resends };
-    let observation = service.begin(purpose, url, subject, request.headers_mut());
+    let exchange = Exchange {
+        purpose,
+        url: &url.clone().into(),
+        operation: task.operation(),
+        task_id: Some(task.id()),
+    };
+    let observation = service.begin(exchange, url, resends, request.headers_mut());
     let started = Instant::now();
     let sending = observation.send(connection.http.execute(request));
     service.connections.watch(connection, || started, || until, sending).await

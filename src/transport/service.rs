@@ -15,7 +15,7 @@ use url::Url;
 use super::{
     connections::Connections,
     hosts::KeyOrigins,
-    middleware::{Middlewares, Observation, Purpose, Subject},
+    middleware::{Exchange, Middlewares, Observation, Purpose},
     recording::{Recorder, Recording},
     redaction::Secrets,
 };
@@ -77,18 +77,18 @@ impl Service {
 
     /// Begins an exchange: starts its span, and adds the headers of the middlewares. Also adds the
     /// default headers and the key, except to a download, whose URL may be on any host.
-    pub(crate) fn begin(
-        &self,
-        purpose: Purpose,
+    pub(crate) fn begin<'a>(
+        &'a self,
+        exchange: Exchange<'a>,
         url: &Url,
-        subject: Subject<'_>,
+        resends: u32,
         headers: &mut HeaderMap,
-    ) -> Observation {
-        let is_to_service = purpose != Purpose::Download;
+    ) -> Observation<'a> {
+        let is_to_service = exchange.purpose != Purpose::Download;
         if is_to_service {
             headers.extend(self.default_headers.clone());
         }
-        let observation = self.middlewares.begin(purpose, url, subject, headers);
+        let observation = self.middlewares.begin(exchange, url, resends, headers);
         // Set the key last, so that neither a default header nor a middleware can replace it.
         if is_to_service {
             headers.insert(KEY_HEADER, self.key.clone());
@@ -131,9 +131,14 @@ impl ClientHooks<Hooks> for Client {
         let Hooks { service, operation, path, resends } = self.inner();
         request.url_mut().set_path(path);
         let url = request.url().clone();
-        let subject = Subject { operation: Some(operation), task_id: None, resends: *resends };
+        let exchange = Exchange {
+            purpose: Purpose::Submission,
+            url: &url.clone().into(),
+            operation: Some(operation),
+            task_id: None,
+        };
         let headers = request.headers_mut();
-        let observation = service.begin(Purpose::Submission, &url, subject, headers);
+        let observation = service.begin(exchange, &url, *resends, headers);
         // The generated client sets the content type of opaque bytes, because the SDK declares the
         // body as bytes to be able to stream it.
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
