@@ -62,9 +62,9 @@ pub struct Task {
     /// `None` for a resumed task.
     submitted: Option<Arc<Submitted>>,
     /// When the task was first seen as `Ready`, if the program knows it.
-    ready_since: Option<Moment>,
+    pub(crate) ready_since: Option<Moment>,
     /// Whether the task was paid with a different key than that of this client.
-    has_other_key: bool,
+    pub(crate) has_other_key: bool,
 }
 
 /// What the client that submitted a task knows about it.
@@ -93,11 +93,6 @@ impl Task {
         }
     }
 
-    pub(crate) fn paid_with_other_key(mut self, is_other: bool) -> Self {
-        self.has_other_key = is_other;
-        self
-    }
-
     /// The time since the service accepted the task, if it is known.
     fn age(&self) -> Option<Duration> {
         self.submitted.as_ref().map(|submitted| submitted.accepted.elapsed()).or_else(|| {
@@ -123,13 +118,8 @@ impl Task {
     /// does not prove that a picture has expired: it never changes the error of a refused download
     /// to [`Expired`](crate::ErrorKind::Expired).
     pub fn ready_since(self, time: SystemTime) -> Self {
-        self.first_ready(Moment { at: time, date: None, instant: None })
-    }
-
-    /// Sets when a poll first returned `Ready`.
-    pub(crate) fn first_ready(mut self, moment: Moment) -> Self {
-        self.ready_since = Some(moment);
-        self
+        let moment = Moment { at: time, date: None, instant: None };
+        Self { ready_since: Some(moment), ..self }
     }
 
     /// Returns the serializable reference, from which another process can resume the task.

@@ -13,7 +13,10 @@ use tokio::{
 use tracing::Instrument;
 use url::Url;
 
-use super::{Shared, Task, failures::error_of};
+use super::{
+    Shared, Task,
+    failures::{error_of, failure},
+};
 use crate::{
     Address, Error, ErrorKind, Picture, TaskRef, TaskStatus, WaitEnd,
     contract::{Findings, read_response},
@@ -308,11 +311,11 @@ fn timed_out() -> Error {
 /// The result of a successful poll.
 #[derive(Debug, Clone)]
 pub struct Update {
-    pub(super) status: TaskStatus,
+    status: TaskStatus,
     response: PollResult,
-    pub(super) picture: Option<Picture>,
+    picture: Option<Picture>,
     /// What the service says about a failure besides the status.
-    pub(super) details: Option<Value>,
+    details: Option<Value>,
 }
 
 impl Update {
@@ -331,6 +334,18 @@ impl Update {
     /// than the contract defines.
     pub fn response(&self) -> &PollResult {
         &self.response
+    }
+
+    /// Returns the picture of a [final](TaskStatus::is_final) update of this task, or the error
+    /// that [`Task::wait`] returns for it.
+    ///
+    /// # Errors
+    ///
+    /// [`TaskFailed`](ErrorKind::TaskFailed), [`Moderated`](ErrorKind::Moderated),
+    /// [`TaskNotFound`](ErrorKind::TaskNotFound): the task has ended without a picture.
+    pub fn into_picture(self, task: &TaskRef) -> Result<Picture, Error> {
+        let Self { status, picture, details, .. } = self;
+        picture.ok_or_else(|| failure(status, task, details.as_ref()))
     }
 }
 

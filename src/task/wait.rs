@@ -10,7 +10,7 @@ use std::{
 
 use futures_core::Stream;
 
-use super::{Shared, Task, Update, failures::failure, options::WaitOptions, polling::Polling};
+use super::{Shared, Task, Update, options::WaitOptions, polling::Polling};
 use crate::{
     Error, Picture, TaskRef, TaskStatus,
     picture::{Downloads, Source},
@@ -111,23 +111,9 @@ impl Source for Shared {
         ready_since: Moment,
         deadline: Duration,
     ) -> Pin<Box<dyn Future<Output = Result<Picture, Error>> + Send>> {
-        let task = Task::resumed(self, task).first_ready(ready_since);
+        let task = Task { ready_since: Some(ready_since), ..Task::resumed(self, task) };
         let options = WaitOptions { deadline, is_urgent: true, ..WaitOptions::default() };
         Box::pin(task.wait_with(options))
-    }
-}
-
-impl Update {
-    /// Returns the picture of a [final](crate::TaskStatus::is_final) update of this task, or the
-    /// error that [`Task::wait`] returns for it.
-    ///
-    /// # Errors
-    ///
-    /// [`TaskFailed`](crate::ErrorKind::TaskFailed), [`Moderated`](crate::ErrorKind::Moderated),
-    /// [`TaskNotFound`](crate::ErrorKind::TaskNotFound): the task has ended without a picture.
-    pub fn into_picture(self, task: &TaskRef) -> Result<Picture, Error> {
-        let Self { status, picture, details, .. } = self;
-        picture.ok_or_else(|| failure(status, task, details.as_ref()))
     }
 }
 
