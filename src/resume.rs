@@ -102,12 +102,10 @@ impl Client {
     #[doc(hidden)]
     pub fn task_of_record(&self, record: &Record) -> Option<Task> {
         let reference = record.task()?.clone().of_submission(record.intent().id());
-        let is_other = self.has_key_of(record) == Some(false);
-        let task = self.task(reference).paid_with_other_key(is_other);
-        Some(match record.first_ready() {
-            Some(moment) => task.first_ready(moment),
-            None => task,
-        })
+        let mut task = self.task(reference);
+        task.has_other_key = self.has_key_of(record) == Some(false);
+        task.ready_since = record.first_ready();
+        Some(task)
     }
 
     /// Assigns a task that a person has found, for example in the usage that the service reports,

@@ -24,7 +24,7 @@ impl Task {
     /// The same errors as [`crate::Task::poll`], and kind
     /// [`Usage`](crate::ErrorKind::Usage) in async code.
     pub fn poll(&self) -> Result<Update, Error> {
-        self.named(self.get(|task| async move { task.poll().await }))
+        named(self.reference(), self.get(|task| async move { task.poll().await }))
     }
 
     /// Waits for the picture with the default [`WaitOptions`], for at most ten minutes, as
@@ -44,7 +44,7 @@ impl Task {
     /// The same errors as [`crate::Task::wait_with`], and kind
     /// [`Usage`](crate::ErrorKind::Usage) in async code.
     pub fn wait_with(&self, options: WaitOptions) -> Result<Picture, Error> {
-        self.named(self.get(|task| async move { task.wait_with(options).await }))
+        named(self.reference(), self.get(|task| async move { task.wait_with(options).await }))
     }
 
     /// Returns an iterator over the updates of the task, one for each successful poll, as
@@ -61,11 +61,6 @@ impl Task {
     /// ```
     pub fn updates(&self, options: WaitOptions) -> Updates {
         Updates(self.with(Some(self.inner.updates(options))))
-    }
-
-    /// Adds the reference of the task to errors of the background thread, which lack it.
-    fn named<T>(&self, outcome: Result<T, Error>) -> Result<T, Error> {
-        outcome.map_err(|error| error.with_task(self.reference()))
     }
 }
 
@@ -125,7 +120,7 @@ impl Picture {
     /// The same errors as [`crate::Picture::bytes`], and kind
     /// [`Usage`](crate::ErrorKind::Usage) in async code.
     pub fn bytes(&self) -> Result<Bytes, Error> {
-        self.named(self.call(|picture| async move { picture.bytes().await }))
+        named(self.task(), self.call(|picture| async move { picture.bytes().await }))
     }
 
     /// Downloads the content of the delivery URL without checking it, as
@@ -135,7 +130,7 @@ impl Picture {
     ///
     /// The same errors as [`bytes`](Self::bytes).
     pub fn bytes_unchecked(&self) -> Result<Bytes, Error> {
-        self.named(self.call(|picture| async move { picture.bytes_unchecked().await }))
+        named(self.task(), self.call(|picture| async move { picture.bytes_unchecked().await }))
     }
 
     /// Downloads the picture and saves it with the default [`SaveOptions`], as
@@ -156,7 +151,10 @@ impl Picture {
     /// [`Usage`](crate::ErrorKind::Usage) in async code.
     pub fn save_with(&self, path: impl AsRef<Path>, options: SaveOptions) -> Result<Saved, Error> {
         let path = path.as_ref().to_owned();
-        self.named(self.call(|picture| async move { picture.save_with(path, options).await }))
+        named(
+            self.task(),
+            self.call(|picture| async move { picture.save_with(path, options).await }),
+        )
     }
 
     /// Downloads the picture and saves it in a directory, as [`crate::Picture::save_in`].
@@ -166,7 +164,7 @@ impl Picture {
     /// The same errors as [`save_with`](Self::save_with). The directory must exist.
     pub fn save_in(&self, directory: impl AsRef<Path>) -> Result<Saved, Error> {
         let directory = directory.as_ref().to_owned();
-        self.named(self.call(|picture| async move { picture.save_in(directory).await }))
+        named(self.task(), self.call(|picture| async move { picture.save_in(directory).await }))
     }
 
     /// Downloads the picture as an iterator over its bytes, as [`crate::Picture::stream`].
@@ -175,13 +173,9 @@ impl Picture {
     ///
     /// The same errors as [`bytes`](Self::bytes), from this method or as the last item.
     pub fn stream(&self) -> Result<PictureStream, Error> {
-        let stream = self.named(self.call(|picture| async move { picture.stream().await }))?;
+        let stream =
+            named(self.task(), self.call(|picture| async move { picture.stream().await }))?;
         Ok(PictureStream { kind: stream.kind(), stream: self.with(Some(stream)) })
-    }
-
-    /// Adds the reference of the task to errors of the background thread, which lack it.
-    fn named<T>(&self, outcome: Result<T, Error>) -> Result<T, Error> {
-        outcome.map_err(|error| error.with_task(self.task()))
     }
 }
 
@@ -209,4 +203,9 @@ impl Iterator for PictureStream {
     fn next(&mut self) -> Option<Self::Item> {
         self.stream.next_item()
     }
+}
+
+/// Adds the reference of the task to errors of the background thread, which lack it.
+fn named<T>(task: &TaskRef, outcome: Result<T, Error>) -> Result<T, Error> {
+    outcome.map_err(|error| error.with_task(task))
 }

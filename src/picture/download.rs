@@ -94,7 +94,7 @@ impl Picture {
         let pace = Pace::new(service.silence, until);
         // The request does not contain the key. The signature in the URL grants access.
         let rules = &self.downloads().rules;
-        let fetching = download::get(service, rules, &self.task, url, attempts, pace.deadline());
+        let fetching = download::fetch(service, rules, &self.task, url, attempts, pace.deadline());
         let Fetched { url, connection, response } =
             fetching.await.map_err(|error| self.not_fetched(error))?;
         if response.status() != StatusCode::OK {

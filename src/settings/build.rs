@@ -54,7 +54,7 @@ impl ClientBuilder {
             regional_url,
             default_headers,
             connections,
-            key_origins: KeyOrigins::new(bases, polling_hosts, self.allow_http),
+            key_origins: KeyOrigins { bases, allowed: polling_hosts, allow_http: self.allow_http },
             silence: self.silence_timeout.unwrap_or(SILENCE_TIMEOUT),
             retry: self.retry,
             random: Random::new(self.random_seed),

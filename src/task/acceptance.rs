@@ -49,7 +49,7 @@ pub(super) fn find_task<'a>(
     let document = response.object()?;
     let wrapped = WRAPPERS.iter().filter_map(|name| Some((Some(*name), document.get(name)?)));
     std::iter::once((None, document)).chain(wrapped).find_map(|(wrapper, object)| {
-        let id = text_in(object, "id");
+        let id = object.get("id").and_then(id_text);
         let polling_url = polling_url_of(object, base, redaction);
         let (id, polling_url) = match (id, polling_url) {
             (Some(id), Some(url)) => (id, url.into()),
@@ -130,12 +130,12 @@ fn mistyped_references(object: &Value) -> Unexpected {
 
 /// Returns whether the response has a polling URL, which the service sends only for a task.
 pub(super) fn has_polling_url(response: &Response) -> bool {
-    response.object().is_some_and(|object| text_in(object, "polling_url").is_some())
+    response.get("polling_url").and_then(id_text).is_some()
 }
 
-/// Returns the member `name` as text, if it is a nonempty string or a number.
-fn text_in(object: &Value, name: &str) -> Option<String> {
-    match object.get(name)? {
+/// Returns a value as text, if it is a nonempty string or a number.
+pub(crate) fn id_text(value: &Value) -> Option<String> {
+    match value {
         Value::String(text) if !text.is_empty() => Some(text.clone()),
         Value::Number(number) => Some(number.to_string()),
         _ => None,

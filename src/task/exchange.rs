@@ -1,27 +1,30 @@
 //! One attempt of a submission. It sends the request once, and returns the accepted task, or an
 //! error that says whether the submission may be billed and whether it may be sent again.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, atomic::Ordering::Relaxed},
+    time::Duration,
+};
 
 use progenitor_client::{ByteStream, Error as ClientError, ResponseValue};
-use tokio::time::Instant;
+use tokio::time::{self, Instant};
 use url::Url;
 
 use super::{
     Shared, Submitted, Task,
     acceptance::{find_task, has_polling_url},
-    deadline::Deadline,
     failures::{error_of, unknown},
     schedules::work_of,
     submissions::InFlight,
 };
 use crate::{
     Error, ErrorKind, Request, generated,
-    journal::{self, Intent, JournalError},
+    journal::{self, Intent},
     retry::status::{SubmissionEffect, is_tls_failure, was_not_processed},
     transport::{
-        body::{BodyFailure, BodyPlan, Permit, Progress, StreamedBody},
+        body::{BodyPlan, Permit, Progress, StreamedBody},
         middleware::Purpose,
+        recording::Recording,
         redaction::{Learned, Redaction},
         response::{Ending, Response},
         service::{Hooks, path_of},
@@ -46,7 +49,9 @@ pub(super) struct Submission {
     pub(super) plan: Arc<BodyPlan>,
     /// Whether the submission may wait for a slot after a refusal.
     pub(super) waits_for_slot: bool,
-    pub(super) deadline: Deadline,
+    /// When the request must have been sent. Far in the future without a deadline.
+    pub(super) until: Instant,
+    pub(super) has_deadline: bool,
     /// The journal entry of the submission, if the client has a journal.
     pub(super) intent: Option<Intent>,
     pub(super) in_flight: InFlight,
@@ -70,6 +75,7 @@ impl Submission {
         let service = &shared.service;
         let silence = service.silence;
         let progress = Arc::new(Progress::start());
+        let path = path_of(base.path(), request, &service.model_prefix);
         let connection = service.connections.to_submit(base);
         let generated = generated::Client::new_with_client(
             base.as_str().trim_end_matches('/'),
@@ -77,7 +83,7 @@ impl Submission {
             Hooks {
                 service: Arc::clone(service),
                 operation: request.operation().name,
-                path: path_of(base.path(), request, &service.model_prefix),
+                path: path.clone(),
                 resends,
             },
         );
@@ -90,9 +96,7 @@ impl Submission {
         let sent = tokio::select! {
             // The deadline comes first, so that nothing is sent after it.
             biased;
-            error = self.deadline.before_sent(&progress) => {
-                return Err(SubmitFailure::Final(error));
-            }
+            error = self.not_sent_in_time(&progress) => return Err(SubmitFailure::Final(error)),
             sent = watched => sent,
         };
         let sent = sent.ok_or_else(|| {
@@ -106,12 +110,29 @@ impl Submission {
         if matches!(response.ending, Ending::TimedOut) {
             service.connections.abandon(&connection);
         }
-        service.record_submission(base, request, &response);
+        let redaction = Redaction::of_request(&service.secrets, request);
+        service.record(|recorded_at| {
+            let operation = Some(request.operation().name);
+            Recording::new(operation, &path, Some(request), &response, &redaction, recorded_at)
+        });
         if response.status.is_success() {
-            self.accepted(&response).map_err(SubmitFailure::Final)
+            self.accepted(&response, &redaction).map_err(SubmitFailure::Final)
         } else {
-            Err(self.refusal(&response))
+            Err(self.refusal(&response, &redaction))
         }
+    }
+
+    /// If the body is not sent completely at the deadline, stops sending it and returns the error.
+    /// The service can then never accept the submission. Otherwise, this never returns: the
+    /// submission may be billed, so only its response can end it.
+    async fn not_sent_in_time(&self, progress: &Progress) -> Error {
+        time::sleep_until(self.until).await;
+        if !progress.stop() {
+            std::future::pending::<()>().await;
+        }
+        Error::new(ErrorKind::Deadline, "the request was not sent before its deadline")
+            .with_advice("nothing was billed; check the network, or allow more time")
+            .with_function("SubmitOptions::deadline")
     }
 
     /// Returns the function that asks the journal to permit an attempt.
@@ -120,32 +141,33 @@ impl Submission {
         let intent = self.intent.clone()?;
         Some(Box::new(move || {
             let permitted = journal::caught(|| journal.permit(&intent)).flatten();
-            permitted.map_err(JournalError::into_reason)
+            permitted.map_err(|error| {
+                Error::refused(error.into_reason())
+                    .with_advice("nothing was billed; the client cancelled the attempt")
+            })
         }))
     }
 
     /// Reads the response to an accepted submission. Finds the task even in a damaged response,
     /// because the task is billed.
-    fn accepted(&self, response: &Response) -> Result<Task, Error> {
-        let service = &self.shared.service;
-        let redaction = Redaction::of_request(&service.secrets, &self.request);
-        if let Some(found) = find_task(response, &self.request, &self.base, &redaction) {
-            self.shared.answered();
-            let task = found.task.clone().submitted(service.clock.now());
+    fn accepted(&self, response: &Response, redaction: &Redaction) -> Result<Task, Error> {
+        if let Some(found) = find_task(response, &self.request, &self.base, redaction) {
+            self.shared.has_answered.store(true, Relaxed);
+            let task = found.task.clone().submitted(self.shared.service.clock.now());
             if !matches!(response.ending, Ending::Complete) {
                 tracing::warn!(
                     task_id = task.id(),
                     "the submission response is truncated, but contains the task"
                 );
             }
-            let (read, findings) = found.response(&redaction);
+            let (read, findings) = found.response(redaction);
             self.shared.drift.report(findings.with_type_of(response.document.as_ref()));
             let task = Task::resumed(Arc::clone(&self.shared), task);
             let submitted = Submitted {
                 response: read,
                 work: work_of(&self.request),
                 accepted: Instant::now(),
-                expects_event: cfg!(feature = "webhook") && self.request.asks_for_webhook(),
+                expects_event: self.in_flight.expects_event,
                 _secrets: Arc::clone(&self.secrets),
             };
             return Ok(Task { submitted: Some(Arc::new(submitted)), ..task });
@@ -165,19 +187,18 @@ impl Submission {
             format!("the service accepted the submission ({status}), but the response {message}");
         Err(unknown(Error::new(kind, message))
             .with_status(status)
-            .with_request_id(response.request_id(&redaction)))
+            .with_request_id(response.request_id(redaction)))
     }
 
     /// Classifies a response without a success code.
-    fn refusal(&self, response: &Response) -> SubmitFailure {
-        let operation = self.request.operation();
-        let redaction = Redaction::of_request(&self.shared.service.secrets, &self.request);
+    fn refusal(&self, response: &Response, redaction: &Redaction) -> SubmitFailure {
+        let operation = Some(self.request.operation().name);
         let (error, meaning) =
-            error_of(&self.shared, Purpose::Submission, Some(operation.name), response, &redaction);
+            error_of(&self.shared, Purpose::Submission, operation, response, redaction);
         // A refusal with a polling URL contradicts itself: a task may exist and be billed, so the
         // client does not send the submission again.
         if meaning.submission == SubmissionEffect::Unknown || has_polling_url(response) {
-            let candidate = find_task(response, &self.request, &self.base, &redaction);
+            let candidate = find_task(response, &self.request, &self.base, redaction);
             return SubmitFailure::Final(match candidate {
                 Some(found) => unknown(error).with_task(&found.task),
                 None => unknown(error),
@@ -225,17 +246,8 @@ async fn read(
 /// Classifies an attempt without a response.
 fn no_response(error: ClientError<()>, progress: &Progress) -> SubmitFailure {
     // The body was not sent completely, so the service had no request to accept.
-    if let Some(failure) = progress.take_failure() {
-        let (error, cancelled) = match failure {
-            BodyFailure::Refused(refusal) => (Error::refused(refusal), "attempt"),
-            BodyFailure::File(fault) => {
-                let message = format!("could not read an image: {fault}");
-                (Error::new(ErrorKind::File, message), "upload")
-            }
-        };
-        return SubmitFailure::Final(
-            error.with_advice(format!("nothing was billed; the client cancelled the {cancelled}")),
-        );
+    if let Some(error) = progress.take_failure() {
+        return SubmitFailure::Final(error);
     }
     match error {
         ClientError::CommunicationError(error) => http_failure(error, progress),

@@ -1,11 +1,10 @@
 //! Tasks, from their submission to their final status.
 
 mod acceptance;
-mod deadline;
-mod doubt;
 mod exchange;
 mod failures;
 mod limit;
+mod options;
 mod outage;
 mod poll;
 mod polling;
@@ -22,18 +21,17 @@ mod waits;
 
 use std::{
     fmt,
-    sync::{Arc, OnceLock, atomic::AtomicBool},
+    sync::{Arc, atomic::AtomicBool},
     time::{Duration, SystemTime},
 };
 
 use tokio::{sync::Semaphore, time::Instant};
-use url::Url;
 
 pub use self::acceptance::SubmissionResponse;
 #[cfg(feature = "webhook")]
-pub(crate) use self::acceptance::WRAPPERS;
-pub use self::deadline::{SubmitOptions, WaitOptions};
+pub(crate) use self::acceptance::{WRAPPERS, id_text};
 pub(crate) use self::failures::failure;
+pub use self::options::{SubmitOptions, WaitOptions};
 pub use self::outage::Outcomes;
 pub use self::poll::Update;
 pub use self::schedules::Durations;
@@ -43,7 +41,7 @@ pub(crate) use self::submissions::Recent;
 pub use self::wait::Updates;
 use self::{schedules::Schedules, slots::Slots, submissions::Submissions, waits::Waits};
 use crate::{
-    Address, Secret, TaskRef,
+    Address, TaskRef,
     contract::{Drift, WebhookDefaults},
     journal::Journal,
     picture::Downloads,
@@ -61,15 +59,12 @@ use crate::{
 pub struct Task {
     shared: Arc<Shared>,
     reference: Arc<TaskRef>,
-    /// The polling URL, after the client has parsed it and checked that its host may receive the
-    /// key.
-    polling_url: Arc<OnceLock<Secret<Url>>>,
     /// `None` for a resumed task.
     submitted: Option<Arc<Submitted>>,
     /// When the task was first seen as `Ready`, if the program knows it.
-    ready_since: Option<Moment>,
+    pub(crate) ready_since: Option<Moment>,
     /// Whether the task was paid with a different key than that of this client.
-    has_other_key: bool,
+    pub(crate) has_other_key: bool,
 }
 
 /// What the client that submitted a task knows about it.
@@ -92,16 +87,10 @@ impl Task {
         Self {
             shared,
             reference: Arc::new(reference),
-            polling_url: Arc::default(),
             submitted: None,
             ready_since: None,
             has_other_key: false,
         }
-    }
-
-    pub(crate) fn paid_with_other_key(mut self, is_other: bool) -> Self {
-        self.has_other_key = is_other;
-        self
     }
 
     /// The time since the service accepted the task, if it is known.
@@ -129,13 +118,8 @@ impl Task {
     /// does not prove that a picture has expired: it never changes the error of a refused download
     /// to [`Expired`](crate::ErrorKind::Expired).
     pub fn ready_since(self, time: SystemTime) -> Self {
-        self.first_ready(Moment { at: time, date: None, instant: None })
-    }
-
-    /// Sets when a poll first returned `Ready`.
-    pub(crate) fn first_ready(mut self, moment: Moment) -> Self {
-        self.ready_since = Some(moment);
-        self
+        let moment = Moment { at: time, date: None, instant: None };
+        Self { ready_since: Some(moment), ..self }
     }
 
     /// Returns the serializable reference, from which another process can resume the task.

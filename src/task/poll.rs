@@ -1,8 +1,10 @@
 //! Sends one poll, a GET to the polling URL of the task, and reads its result.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, atomic::Ordering::Relaxed},
+    time::Duration,
+};
 
-use reqwest::{Method, Request, header::LOCATION};
 use serde_json::Value;
 use tokio::{
     sync::SemaphorePermit,
@@ -11,15 +13,20 @@ use tokio::{
 use tracing::Instrument;
 use url::Url;
 
-use super::{Shared, Task, failures::error_of};
+use super::{
+    Shared, Task,
+    failures::{error_of, failure},
+};
 use crate::{
-    Address, Error, ErrorKind, Picture, Secret, TaskRef, TaskStatus, WaitEnd,
+    Address, Error, ErrorKind, Picture, TaskRef, TaskStatus, WaitEnd,
     contract::{Findings, read_response},
     journal::{self, Step},
     retry::{date_of, status::PollEffect},
     telemetry,
     transport::{
-        middleware::{Purpose, Subject},
+        download::{get, redirect_target},
+        middleware::Purpose,
+        recording::Recording,
         redaction::Redaction,
         response::{Ending, Response},
     },
@@ -102,7 +109,7 @@ impl Task {
         });
         telemetry::polled(&span, task, polled.as_ref().map(|(update, _)| update.status()));
         let (update, Moment { at, date, .. }) = polled?;
-        shared.answered();
+        shared.has_answered.store(true, Relaxed);
         if update.status().is_final() {
             shared.slots.release(task);
             let (status, details) = (update.status().clone(), update.details.clone());
@@ -125,27 +132,22 @@ impl Task {
         sent: Moment,
     ) -> Result<(Update, Moment), Error> {
         let Self { shared, reference: task, .. } = self;
-        let url = self.polling_url()?;
+        let url = &self.polling_url()?;
         let service = &shared.service;
-        let started = Instant::now();
-        let until = until.min(started + shared.settings.poll_deadline);
+        let until = until.min(Instant::now() + shared.settings.poll_deadline);
         let exchange = async {
             let connection = service.connections.to(url, true);
             let mut at = url.clone();
             let mut redirects = 0;
             let mut response = loop {
-                let mut request = Request::new(Method::GET, at.clone());
-                let subject = Subject {
-                    operation: task.operation(),
-                    task_id: Some(task.id()),
-                    resends: failures,
-                };
-                let observation = service.begin(Purpose::Poll, &at, subject, request.headers_mut());
-                let sending = observation.send(connection.http.execute(request));
-                let watched = service.connections.watch(&connection, || started, || until, sending);
-                let response = watched.await.ok_or_else(timed_out)?.map_err(broken)?;
+                let connected = (&at, &connection);
+                let sent = get(service, Purpose::Poll, task, connected, failures, until).await;
+                let response = sent.ok_or_else(timed_out)?.map_err(broken)?;
                 redirects += 1;
-                match same_origin(&response, &at).filter(|_| redirects <= MOST_REDIRECTS) {
+                // Only a target with the same scheme, host and port may receive the key.
+                let next = redirect_target(&at, &response)
+                    .filter(|next| redirects <= MOST_REDIRECTS && next.origin() == at.origin());
+                match next {
                     Some(next) => at = next,
                     None => break response,
                 }
@@ -156,7 +158,11 @@ impl Task {
             if matches!(response.ending, Ending::TimedOut) {
                 service.connections.abandon(&connection);
             }
-            service.record_poll(url, task, &response);
+            service.record(|recorded_at| {
+                let redaction = Redaction::of_poll(&service.secrets, task, url);
+                let operation = task.operation();
+                Recording::new(operation, url.path(), None, &response, &redaction, recorded_at)
+            });
             tracing::debug!(http_status = response.status.as_u16(), "polled");
             self.read(url, response, sent)
         };
@@ -232,11 +238,8 @@ impl Task {
         Some(Update { status, response, picture: Some(picture), details: None })
     }
 
-    /// Returns the polling URL, if it may receive the key. Parses it once.
-    fn polling_url(&self) -> Result<&Url, Error> {
-        if let Some(url) = self.polling_url.get() {
-            return Ok(url.get());
-        }
+    /// Returns the polling URL, if it may receive the key.
+    fn polling_url(&self) -> Result<Url, Error> {
         let refused = |error: Error| error.with_end(WaitEnd::Refused { status: None });
         let url = self.reference.polling_url().parse().map_err(|error| {
             refused(
@@ -247,7 +250,7 @@ impl Task {
             )
         })?;
         if self.shared.service.key_origins.may_receive_key(&url) {
-            return Ok(self.polling_url.get_or_init(|| Secret::new(url)).get());
+            return Ok(url);
         }
         let host = url.host_str().unwrap_or_default();
         let host = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
@@ -264,16 +267,6 @@ impl Task {
             .with_function("ClientBuilder::allow_polling_host");
         Err(refused(error.with_withheld_host(host)))
     }
-}
-
-/// Returns the target of a redirect if it has the same scheme, host and port, and may therefore
-/// receive the key.
-fn same_origin(response: &reqwest::Response, url: &Url) -> Option<Url> {
-    if !response.status().is_redirection() {
-        return None;
-    }
-    let target = url.join(response.headers().get(LOCATION)?.to_str().ok()?).ok()?;
-    (target.origin() == url.origin()).then_some(target)
 }
 
 /// Converts a response that is not an update to an error.
@@ -318,11 +311,11 @@ fn timed_out() -> Error {
 /// The result of a successful poll.
 #[derive(Debug, Clone)]
 pub struct Update {
-    pub(super) status: TaskStatus,
+    status: TaskStatus,
     response: PollResult,
-    pub(super) picture: Option<Picture>,
+    picture: Option<Picture>,
     /// What the service says about a failure besides the status.
-    pub(super) details: Option<Value>,
+    details: Option<Value>,
 }
 
 impl Update {
@@ -341,6 +334,18 @@ impl Update {
     /// than the contract defines.
     pub fn response(&self) -> &PollResult {
         &self.response
+    }
+
+    /// Returns the picture of a [final](TaskStatus::is_final) update of this task, or the error
+    /// that [`Task::wait`] returns for it.
+    ///
+    /// # Errors
+    ///
+    /// [`TaskFailed`](ErrorKind::TaskFailed), [`Moderated`](ErrorKind::Moderated),
+    /// [`TaskNotFound`](ErrorKind::TaskNotFound): the task has ended without a picture.
+    pub fn into_picture(self, task: &TaskRef) -> Result<Picture, Error> {
+        let Self { status, picture, details, .. } = self;
+        picture.ok_or_else(|| failure(status, task, details.as_ref()))
     }
 }
 

@@ -1,14 +1,19 @@
 //! Polls a task until its final status or the deadline. A failed poll is not a failed task.
+//!
+//! Neither is a poll response that contradicts earlier responses, such as `Task not found` for a
+//! task that an earlier poll has found. Some servers of a service may not know a task or a key for
+//! a moment, so the client polls again for a while before it believes such a response. Otherwise a
+//! wait would give up a paid task. Nothing in this file closes a record, because the journal
+//! requires its own proof.
 
-use std::time::Duration;
+use std::{sync::atomic::Ordering::Relaxed, time::Duration};
 
 use tokio::time::{self, Instant};
 use tracing::{Instrument, Span};
 
 use super::{
     Task, Update,
-    deadline::WaitOptions,
-    doubt::Doubt,
+    options::WaitOptions,
     schedule::{Events, Seen, WaitProgress},
     waits::WaitGuard,
 };
@@ -38,6 +43,10 @@ const GROWTH: f64 = 1.5;
 /// The maximum interval; a much larger one would overflow.
 const LONGEST_INTERVAL: Duration = Duration::from_secs(86_400);
 
+/// The number of contradicting responses in a row that the client believes, even if they arrive
+/// within a short time.
+const MOST_DOUBTED: u32 = 5;
+
 /// The polls of one wait.
 pub(super) struct Polling {
     pub(super) task: Task,
@@ -55,16 +64,9 @@ pub(super) struct Polling {
     /// Whether another task with the same work was just ready at an unexpected age.
     is_surprised: bool,
     last_poll_is_sent: bool,
-    doubt: Doubt,
+    /// When the first of the contradicting responses in a row has arrived, and their number.
+    doubted: Option<(Instant, u32)>,
     span: Span,
-}
-
-/// The pause before a poll.
-struct Pause {
-    wait: Duration,
-    /// Whether the deadline leaves time for only one more poll.
-    is_last: bool,
-    can_be_woken: bool,
 }
 
 impl Polling {
@@ -80,7 +82,7 @@ impl Polling {
             has_event: false,
             is_surprised: false,
             last_poll_is_sent: false,
-            doubt: Doubt::default(),
+            doubted: None,
             span: telemetry::wait_span(&task.reference),
             task,
         }
@@ -99,12 +101,10 @@ impl Polling {
         }
         let (mut last_failure, mut failures) = (None, 0);
         let next = loop {
-            let Some(Pause { wait, is_last, can_be_woken }) =
-                self.begin_pause(last_failure.as_ref(), failures)
-            else {
+            let pause = self.begin_pause(last_failure.as_ref(), failures);
+            let Some((wait, can_be_woken)) = pause else {
                 break Err(self.deadline_passed(last_failure));
             };
-            self.last_poll_is_sent = is_last;
             let mut until = Instant::now() + wait.min(NO_LIMIT);
             while until > Instant::now() {
                 tokio::select! {
@@ -129,13 +129,7 @@ impl Polling {
                 let polling = self.task.poll_within(self.left(), failures);
                 polling.instrument(self.span.clone()).await
             };
-            let known = (self.age.map(|_| sent_at), self.last_status.is_some());
-            let weighed = if self.options.believes {
-                polled
-            } else {
-                self.doubt.weigh(&self.task, polled, known)
-            };
-            match weighed {
+            match self.believed(polled, sent_at) {
                 Ok(update) => {
                     self.seen(&update, sent_at.as_secs_f64());
                     break Ok(update);
@@ -153,6 +147,45 @@ impl Polling {
             telemetry::waited(&self.span, &self.task.reference, outcome, elapsed);
         }
         next
+    }
+
+    /// Returns the result of a poll. If the response contradicts earlier ones, returns the error of
+    /// a failed poll instead, so that the wait polls again.
+    fn believed(
+        &mut self,
+        polled: Result<Update, Error>,
+        sent_at: Duration,
+    ) -> Result<Update, Error> {
+        let Task { shared, reference: task, .. } = &self.task;
+        let longest = shared.service.retry.longest_doubt;
+        let is_doubtful = match &polled {
+            _ if self.options.believes => false,
+            Ok(update) if *update.status() == TaskStatus::TaskNotFound => {
+                self.last_status.is_some() || (self.age.is_some() && sent_at < longest)
+            }
+            Ok(_) => {
+                self.doubted = None;
+                false
+            }
+            Err(error) => {
+                let is_refusal =
+                    matches!(error.wait_end(), Some(WaitEnd::Refused { status: Some(_) }));
+                is_refusal && shared.has_answered.load(Relaxed)
+            }
+        };
+        if !is_doubtful {
+            return polled;
+        }
+        let (since, polls) = self.doubted.get_or_insert_with(|| (Instant::now(), 0));
+        *polls += 1;
+        if *polls >= MOST_DOUBTED || since.elapsed() >= longest {
+            return polled;
+        }
+        Err(match polled {
+            Ok(_) => Error::new(ErrorKind::TaskNotFound, "the service does not find the task yet")
+                .with_task(task),
+            Err(error) => error.with_end(None),
+        })
     }
 
     fn seen(&mut self, update: &Update, sent_at: f64) {
@@ -186,8 +219,13 @@ impl Polling {
     }
 
     /// Returns the pause before the next poll, or `None` if the deadline leaves no time for one.
-    /// The last poll is sent shortly before the deadline, even if the pause would be longer.
-    fn begin_pause(&mut self, last_failure: Option<&Error>, failures: u32) -> Option<Pause> {
+    /// The last poll is sent shortly before the deadline, even if the pause would be longer. Also
+    /// returns whether the pause can be ended early.
+    fn begin_pause(
+        &mut self,
+        last_failure: Option<&Error>,
+        failures: u32,
+    ) -> Option<(Duration, bool)> {
         let left = self.left();
         if self.polls > 0 && (self.last_poll_is_sent || left <= SHORTEST_PAUSE) {
             return None;
@@ -210,7 +248,8 @@ impl Polling {
         if let Some(error) = last_failure {
             self.span.in_scope(|| self.announce(failures, wait, error));
         }
-        Some(Pause { wait, is_last: pause >= latest, can_be_woken: requested.is_none() })
+        self.last_poll_is_sent = pause >= latest;
+        Some((wait, requested.is_none()))
     }
 
     /// Returns the pause before the next poll, if the service has not asked for one.
@@ -238,12 +277,12 @@ impl Polling {
             in_progress_at: self.in_progress_at,
             age: age.as_secs_f64(),
             polls: self.polls,
-            // The number matters only if no duration is known, and counting many waits takes time.
-            waiting: if waits.schedules.know(&self.task) { 1 } else { waits.count(&self.task) },
+            waiting: 1,
             events: if self.task.expects_event() { *waits.events.lock() } else { Events::Missing },
             is_surprised: std::mem::take(&mut self.is_surprised),
         };
-        let next = waits.schedules.next(&self.task, progress, random.fraction());
+        let waiting = || waits.count(&self.task);
+        let next = waits.schedules.next(&self.task, progress, waiting, random.fraction());
         let pause = Duration::try_from_secs_f64(next)
             .map_or(LONGEST_INTERVAL, |next| next.saturating_sub(age));
         // The poll after an event does not show the announced status yet, so the next poll follows

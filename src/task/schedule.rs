@@ -4,7 +4,7 @@
 //! next poll from the durations of other tasks that did the same work. A poll shows an interval and
 //! not a duration: a finished task was in progress at one age, and ready at another ([`Seen`]).
 //!
-//! 1. [`Distribution::of`] estimates how long the next task takes. Durations that are far apart,
+//! 1. [`probabilities_of`] estimates how long the next task takes. Durations that are far apart,
 //!    such as those of two modes, are separate groups. For each group it compares many uniform
 //!    distributions, narrow and wide, and weights them by how likely they make the intervals.
 //! 2. [`Plan::new`] places the polls. A poll costs as much as the lateness that it must avoid on
@@ -206,7 +206,7 @@ impl Schedule {
             None => cold(&task, random),
             Some(newest) => {
                 let newest = newest.by;
-                let plan = self.plan.get_or_insert_with(|| Plan::new(Distribution::of(&self.seen)));
+                let plan = self.plan.get_or_insert_with(|| Plan::new(&self.seen));
                 let planned = plan.next(last);
                 if task.is_surprised {
                     planned.min(newest).max(task.age) + SPREAD * random
@@ -244,12 +244,6 @@ fn range<'a>(seen: impl IntoIterator<Item = &'a Seen>) -> (f64, f64) {
     seen.into_iter().fold((f64::MAX, 0.0), widen)
 }
 
-/// How likely durations are: the probability of each cell between two of the ages.
-struct Distribution {
-    ages: Vec<f64>,
-    probabilities: Vec<f64>,
-}
-
 /// A uniform distribution with its weight.
 struct Uniform {
     from: f64,
@@ -263,34 +257,32 @@ impl Uniform {
     }
 }
 
-impl Distribution {
-    /// Estimates the distribution of the durations. There is at least one.
-    fn of(seen: &VecDeque<Seen>) -> Self {
-        let count = seen.len() as f64;
-        let recency = |index: usize| RECENCY.powi(index as i32);
-        let mut seen: Vec<(Seen, f64)> =
-            seen.iter().enumerate().map(|(index, seen)| (*seen, recency(index))).collect();
-        seen.sort_by(|(a, _), (b, _)| a.by.total_cmp(&b.by));
-        let groups = seen.chunk_by(|(a, _), (b, _)| b.after < GROUP_GAP * a.by);
-        let mut uniforms: Vec<Uniform> = groups.flat_map(uniforms_of).collect();
-        let total: f64 = uniforms.iter().map(|uniform| uniform.weight).sum();
-        uniforms.retain(|uniform| uniform.weight > 1e-4 * total);
+/// Estimates how likely durations are. There is at least one. Returns ages, and the probability of
+/// each cell between two of them.
+fn probabilities_of(seen: &VecDeque<Seen>) -> (Vec<f64>, Vec<f64>) {
+    let count = seen.len() as f64;
+    let recency = |index: usize| RECENCY.powi(index as i32);
+    let mut seen: Vec<(Seen, f64)> =
+        seen.iter().enumerate().map(|(index, seen)| (*seen, recency(index))).collect();
+    seen.sort_by(|(a, _), (b, _)| a.by.total_cmp(&b.by));
+    let groups = seen.chunk_by(|(a, _), (b, _)| b.after < GROUP_GAP * a.by);
+    let mut uniforms: Vec<Uniform> = groups.flat_map(uniforms_of).collect();
+    let total: f64 = uniforms.iter().map(|uniform| uniform.weight).sum();
+    uniforms.retain(|uniform| uniform.weight > 1e-4 * total);
 
-        let from = uniforms.iter().fold(f64::MAX, |from, uniform| from.min(uniform.from)).max(0.05);
-        let to = uniforms.iter().fold(from, |to, uniform| to.max(uniform.to)) * 1.02;
-        let ratio = (to / from).powf(1.0 / CELLS as f64);
-        let age = |cell: usize| from * ratio.powi(cell as i32);
-        let total: f64 = uniforms.iter().map(|uniform| uniform.weight).sum();
-        let doubt = DOUBT / (count + DOUBT);
-        let probability = |cell| {
-            let (after, by) = (age(cell), age(cell + 1));
-            let expected = |uniform: &Uniform| uniform.weight * uniform.probability(after, by);
-            let expected = uniforms.iter().map(expected).sum::<f64>() / total;
-            (1.0 - doubt) * expected + doubt * (by - after) / (to - from)
-        };
-        let probabilities = (0..CELLS).map(probability).collect();
-        Self { ages: (0..=CELLS).map(age).collect(), probabilities }
-    }
+    let from = uniforms.iter().fold(f64::MAX, |from, uniform| from.min(uniform.from)).max(0.05);
+    let to = uniforms.iter().fold(from, |to, uniform| to.max(uniform.to)) * 1.02;
+    let ratio = (to / from).powf(1.0 / CELLS as f64);
+    let age = |cell: usize| from * ratio.powi(cell as i32);
+    let total: f64 = uniforms.iter().map(|uniform| uniform.weight).sum();
+    let doubt = DOUBT / (count + DOUBT);
+    let probability = |cell| {
+        let (after, by) = (age(cell), age(cell + 1));
+        let expected = |uniform: &Uniform| uniform.weight * uniform.probability(after, by);
+        let expected = uniforms.iter().map(expected).sum::<f64>() / total;
+        (1.0 - doubt) * expected + doubt * (by - after) / (to - from)
+    };
+    ((0..=CELLS).map(age).collect(), (0..CELLS).map(probability).collect())
 }
 
 /// Returns the uniform distributions from which the durations of a group may be drawn. The sum of
@@ -337,7 +329,8 @@ struct Plan {
 
 #[expect(clippy::indexing_slicing, reason = "no index is higher than that of the last age")]
 impl Plan {
-    fn new(Distribution { ages, probabilities }: Distribution) -> Self {
+    fn new(seen: &VecDeque<Seen>) -> Self {
+        let (ages, probabilities) = probabilities_of(seen);
         // Sums of the probabilities, and of the durations, up to each age.
         let (mut ready, mut durations) = (vec![0.0], vec![0.0]);
         for (cell, probability) in probabilities.iter().enumerate() {

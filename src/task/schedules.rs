@@ -94,20 +94,22 @@ impl Schedules {
         is_surprise == Some(true)
     }
 
-    /// Whether a task with the same work has finished.
-    pub(super) fn know(&self, task: &Task) -> bool {
-        let schedules = self.0.lock();
-        works(task).any(|work| schedules.get(work).is_some_and(Schedule::is_known))
-    }
-
-    /// Returns the age of the next poll of a task.
-    pub(super) fn next(&self, task: &Task, progress: WaitProgress, random: f64) -> f64 {
+    /// Returns the age of the next poll of a task. `waiting` counts the tasks with the same work.
+    /// It is called only if none of them has finished, because counting many waits takes time.
+    pub(super) fn next(
+        &self,
+        task: &Task,
+        progress: WaitProgress,
+        waiting: impl FnOnce() -> usize,
+        random: f64,
+    ) -> f64 {
         let mut schedules = self.0.lock();
         let known = works(task).find(|work| schedules.get(*work).is_some_and(Schedule::is_known));
-        match known.and_then(|work| schedules.get_mut(work)) {
-            Some(schedule) => schedule.next(progress, random),
-            None => Schedule::default().next(progress, random),
+        if let Some(schedule) = known.and_then(|work| schedules.get_mut(work)) {
+            return schedule.next(progress, random);
         }
+        drop(schedules);
+        Schedule::default().next(WaitProgress { waiting: waiting(), ..progress }, random)
     }
 }
 

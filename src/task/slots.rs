@@ -16,7 +16,6 @@ use tokio::{
 
 use super::{
     Shared, Task,
-    deadline::Deadline,
     limit::Limit,
     outage::{Outage, Reaction},
 };
@@ -181,7 +180,7 @@ impl Slots {
 
     /// Returns why no slot became free in time.
     pub(super) fn late(&self) -> Error {
-        self.state.lock().outage.wait().map_or_else(Deadline::no_slot, outage)
+        self.state.lock().outage.wait().map_or_else(no_slot, outage)
     }
 
     /// Records that the service has refused a submission because of too many requests.
@@ -326,6 +325,12 @@ impl Shared {
             _ => Ok(()),
         }
     }
+}
+
+fn no_slot() -> Error {
+    Error::new(ErrorKind::Deadline, "no slot became free before the deadline")
+        .with_advice("nothing was sent; wait for a task to finish, or allow more active tasks")
+        .with_function("ClientBuilder::max_active")
 }
 
 fn outage(wait: Duration) -> Error {

@@ -134,6 +134,8 @@ impl Submissions {
 pub(super) struct InFlight {
     pub(super) submissions: Arc<Submissions>,
     number: u64,
+    /// Whether the program may receive an event about the task.
+    pub(super) expects_event: bool,
 }
 
 impl InFlight {
@@ -150,12 +152,12 @@ impl InFlight {
         let intent = intent.map(|intent| intent.id().to_owned());
         state.in_flight.insert(number, SubmissionInfo { expects_event, intent });
         drop(state);
-        Self { submissions, number }
+        Self { submissions, number, expects_event }
     }
 
     pub(super) fn accepted(&self, task: &TaskRef) {
-        let mut state = self.submissions.state.lock();
-        if state.in_flight.get(&self.number).is_some_and(|info| info.expects_event) {
+        if self.expects_event {
+            let mut state = self.submissions.state.lock();
             let tasks = state.tasks.get_or_add(task.id().to_owned());
             tasks.retain(|other| other.identity() != task.identity());
             tasks.truncate(SAME_ID - 1);

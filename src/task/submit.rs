@@ -14,9 +14,9 @@ use tracing::{Instrument, Span};
 
 use super::{
     Shared, Task,
-    deadline::{Deadline, SubmitOptions},
     exchange::{Submission, SubmitFailure},
     failures::unknown,
+    options::SubmitOptions,
     slots::Slot,
     submissions::{InFlight, Outcome, OutcomeReceiver, accepted_task},
 };
@@ -69,7 +69,8 @@ impl Shared {
         slot: Option<Slot>,
         span: &Span,
     ) -> Result<Task, Error> {
-        let deadline = Deadline::after(deadline.or(self.settings.submit_deadline));
+        let deadline = deadline.or(self.settings.submit_deadline);
+        let until = Instant::now() + deadline.unwrap_or(NO_LIMIT);
         let operation = request.operation();
         if !operation.submits {
             return Err(creates_no_task(operation));
@@ -80,7 +81,7 @@ impl Shared {
         let slot = match slot {
             Some(slot) => slot,
             None if waits_for_slot => {
-                let slot = time::timeout_at(deadline.until, self.slot(false)).await;
+                let slot = time::timeout_at(until, self.slot(false)).await;
                 slot.unwrap_or_else(|_| Err(self.slots.late()))?
             }
             None => self.slots.try_slot()?,
@@ -98,13 +99,14 @@ impl Shared {
             request,
             plan,
             waits_for_slot,
-            deadline,
+            until,
+            has_deadline: deadline.is_some(),
             intent,
             in_flight,
         };
         let (caller, mut outcome) = OutcomeReceiver::new(&self.submissions);
         tokio::spawn(submission.run(slot, caller, span.clone()).instrument(span.clone()));
-        match time::timeout_at(deadline.until + GRACE, &mut outcome.receiver).await {
+        match time::timeout_at(until + GRACE, &mut outcome.receiver).await {
             Ok(Ok(outcome)) => outcome,
             Ok(Err(_)) => {
                 let message = "the runtime shut down during the submission";
@@ -282,10 +284,7 @@ impl Submission {
             }
             // If the submission has a deadline, only time limits how often it is sent to a service
             // that is busy.
-            let attempts = match self.deadline.limit {
-                Some(_) if is_busy => None,
-                _ => Some(policy.attempts),
-            };
+            let attempts = (!is_busy || !self.has_deadline).then_some(policy.attempts);
             let may_wait = is_busy && self.waits_for_slot && !is_long && attempts != Some(attempt);
             // This takes no retry from the budget, because each task that ends allows only one
             // attempt.
@@ -305,7 +304,7 @@ impl Submission {
             let wait = retry_after.map_or_else(|| random.spread(pause), |wait| random.after(wait));
             // A service may ask for more than an `Instant` can hold.
             let wait = wait.min(NO_LIMIT);
-            if Instant::now() + wait >= self.deadline.until {
+            if Instant::now() + wait >= self.until {
                 return Err(error);
             }
             let wait_ms = wait.as_millis() as u64;
@@ -347,7 +346,7 @@ impl Submission {
     ) -> bool {
         tracing::debug!("a refused submission waits for a slot");
         *slot = None;
-        let free = time::timeout_at(self.deadline.until, self.shared.slot(true));
+        let free = time::timeout_at(self.until, self.shared.slot(true));
         *slot = tokio::select! {
             slot = free => slot.ok().and_then(Result::ok),
             () = caller.closed() => None,

@@ -10,9 +10,9 @@ use std::{
 
 use futures_core::Stream;
 
-use super::{Shared, Task, Update, deadline::WaitOptions, failures::failure, polling::Polling};
+use super::{Shared, Task, Update, options::WaitOptions, polling::Polling};
 use crate::{
-    Error, Picture, TaskRef,
+    Error, Picture, TaskRef, TaskStatus,
     picture::{Downloads, Source},
     types::PollResult,
     values::Moment,
@@ -52,12 +52,22 @@ impl Task {
         &self,
         options: WaitOptions,
     ) -> impl Future<Output = Result<Picture, Error>> + Send + use<> {
+        let (task, last) = (Arc::clone(&self.reference), self.update_when(options, |_| false));
+        async move { last.await?.into_picture(&task) }
+    }
+
+    /// Waits for the first update whose status is final or satisfies the condition.
+    pub(crate) fn update_when<F: Fn(&TaskStatus) -> bool>(
+        &self,
+        options: WaitOptions,
+        is_enough: F,
+    ) -> impl Future<Output = Result<Update, Error>> + use<F> {
         let mut polling = Polling::new(self.clone(), options);
         async move {
             loop {
                 let update = polling.next().await?;
-                if update.status().is_final() {
-                    return update.into_picture(&polling.task.reference);
+                if update.status().is_final() || is_enough(update.status()) {
+                    return Ok(update);
                 }
             }
         }
@@ -101,23 +111,9 @@ impl Source for Shared {
         ready_since: Moment,
         deadline: Duration,
     ) -> Pin<Box<dyn Future<Output = Result<Picture, Error>> + Send>> {
-        let task = Task::resumed(self, task).first_ready(ready_since);
-        let options = WaitOptions::default().deadline(deadline).urgent();
+        let task = Task { ready_since: Some(ready_since), ..Task::resumed(self, task) };
+        let options = WaitOptions { deadline, is_urgent: true, ..WaitOptions::default() };
         Box::pin(task.wait_with(options))
-    }
-}
-
-impl Update {
-    /// Returns the picture of a [final](crate::TaskStatus::is_final) update of this task, or the
-    /// error that [`Task::wait`] returns for it.
-    ///
-    /// # Errors
-    ///
-    /// [`TaskFailed`](crate::ErrorKind::TaskFailed), [`Moderated`](crate::ErrorKind::Moderated),
-    /// [`TaskNotFound`](crate::ErrorKind::TaskNotFound): the task has ended without a picture.
-    pub fn into_picture(self, task: &TaskRef) -> Result<Picture, Error> {
-        let Self { status, picture, details, .. } = self;
-        picture.ok_or_else(|| failure(status, task, details.as_ref()))
     }
 }
 

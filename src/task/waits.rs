@@ -5,7 +5,7 @@ use std::{
     hash::{BuildHasher, RandomState},
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+        atomic::{AtomicBool, Ordering::Relaxed},
     },
 };
 
@@ -19,15 +19,14 @@ use crate::{TaskRef, values::Mutex};
 pub(crate) struct Waits {
     hasher: RandomState,
     active: Mutex<Active>,
-    next_number: AtomicU64,
     /// What is known about webhook events.
     pub(super) events: Mutex<Events>,
     pub(crate) schedules: Schedules,
 }
 
-/// The waits by the hash of the id of their task, and by their number. There can be thousands, so
-/// the ids are not stored again.
-type Active = BTreeMap<(u64, u64), Arc<Wait>>;
+/// The waits by the hash of the id of their task, and by their address in memory. There can be
+/// thousands, so the ids are not stored again.
+type Active = BTreeMap<(u64, usize), Arc<Wait>>;
 
 /// The maximum number of waits for tasks with the same work that are counted.
 const MANY: usize = 64;
@@ -105,38 +104,28 @@ impl Waits {
     }
 
     fn with_id<'a>(&self, active: &'a Active, id: &'a str) -> impl Iterator<Item = &'a Arc<Wait>> {
-        let hash = self.hash(id);
-        let same_hash = active.range((hash, 0)..=(hash, u64::MAX)).map(|(_, wait)| wait);
+        let hash = self.hasher.hash_one(id);
+        let same_hash = active.range((hash, 0)..=(hash, usize::MAX)).map(|(_, wait)| wait);
         same_hash.filter(move |wait| wait.task.id() == id)
-    }
-
-    fn hash(&self, id: &str) -> u64 {
-        self.hasher.hash_one(id)
     }
 }
 
 /// A wait, which is active from the call of [`begin`](Self::begin) until this value is dropped.
 pub(super) struct WaitGuard {
     waits: Arc<Waits>,
-    number: u64,
     wait: Arc<Wait>,
 }
 
 impl WaitGuard {
     pub(super) fn new(task: &Task) -> Self {
-        Self::with(&task.shared.waits, &task.reference, task.submitted.clone())
-    }
-
-    fn with(waits: &Arc<Waits>, task: &Arc<TaskRef>, submitted: Option<Arc<Submitted>>) -> Self {
         let wait = Arc::new(Wait {
-            task: Arc::clone(task),
-            submitted,
+            task: Arc::clone(&task.reference),
+            submitted: task.submitted.clone(),
             woken: Notify::new(),
             has_event: AtomicBool::new(false),
             update: Mutex::default(),
         });
-        let number = waits.next_number.fetch_add(1, Relaxed);
-        Self { waits: Arc::clone(waits), number, wait }
+        Self { waits: Arc::clone(&task.shared.waits), wait }
     }
 
     /// Makes the wait active. Call this when the future of the wait is first polled: before that,
@@ -145,8 +134,8 @@ impl WaitGuard {
         self.waits.active.lock().insert(self.key(), Arc::clone(&self.wait));
     }
 
-    fn key(&self) -> (u64, u64) {
-        (self.waits.hash(self.wait.task.id()), self.number)
+    fn key(&self) -> (u64, usize) {
+        (self.waits.hasher.hash_one(self.wait.task.id()), Arc::as_ptr(&self.wait).addr())
     }
 
     /// Completes when an event has arrived since the previous call completed, or when the next poll
@@ -183,11 +172,15 @@ mod tests {
         TaskRef::new(id, "http://127.0.0.1:9/poll", None)
     }
 
-    fn waiting(waits: &Arc<Waits>, id: &str) -> WaitGuard {
-        begun(WaitGuard::with(waits, &Arc::new(task(id)), None))
-    }
-
-    fn begun(wait: WaitGuard) -> WaitGuard {
+    fn waiting(waits: &Arc<Waits>, task: TaskRef) -> WaitGuard {
+        let wait = Wait {
+            task: Arc::new(task),
+            submitted: None,
+            woken: Notify::new(),
+            has_event: AtomicBool::new(false),
+            update: Mutex::default(),
+        };
+        let wait = WaitGuard { waits: Arc::clone(waits), wait: Arc::new(wait) };
         wait.begin();
         wait
     }
@@ -199,8 +192,7 @@ mod tests {
     #[test]
     fn a_task_is_removed_when_its_last_wait_ends() {
         let all = Arc::<Waits>::default();
-        let (first, second) = (waiting(&all, "t1"), waiting(&all, "t1"));
-        let other = waiting(&all, "t2");
+        let [first, second, other] = ["t1", "t1", "t2"].map(|id| waiting(&all, task(id)));
         drop(first);
         assert!(all.has(&task("t1")));
         drop(second);
@@ -215,7 +207,7 @@ mod tests {
     fn an_event_wakes_the_waits_of_all_regions() {
         let all = Arc::<Waits>::default();
         let regions = [Region::Global, Region::Regional].map(|region| task("t1").in_region(region));
-        let waits = regions.clone().map(|task| begun(WaitGuard::with(&all, &Arc::new(task), None)));
+        let waits = regions.clone().map(|task| waiting(&all, task));
         all.wake("t1", None);
         assert!(waits.iter().all(is_woken));
 
@@ -230,10 +222,10 @@ mod tests {
     #[test]
     fn an_event_ends_one_pause_of_each_wait() {
         let all = Arc::<Waits>::default();
-        let waits = [waiting(&all, "t1"), waiting(&all, "t1")];
+        let waits = ["t1", "t1"].map(|id| waiting(&all, task(id)));
         all.wake("t1", None);
         all.wake("t2", None);
-        let late = waiting(&all, "t1");
+        let late = waiting(&all, task("t1"));
         assert!(!is_woken(&late) && !late.has_event());
         for wait in &waits {
             assert!(is_woken(wait) && wait.has_event());

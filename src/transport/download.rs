@@ -1,19 +1,15 @@
-//! Fetches a delivery URL. This module follows redirects itself instead of leaving them to the HTTP
-//! client, because it must check the URL of every redirect, and because the host of each URL
-//! decides whether a proxy is used.
+//! Sends the GET of a poll or of a download, and fetches a delivery URL. This module follows
+//! redirects itself instead of leaving them to the HTTP client, because it must check the URL of
+//! every redirect, and because the host of each URL decides whether a proxy is used.
 
-use reqwest::{
-    Response,
-    header::{HeaderMap, LOCATION},
-};
+use reqwest::{Method, Request, Response, header::LOCATION};
 use tokio::time::Instant;
 use url::Url;
 
 use super::{
     connections::Connection,
     hosts::{DeliveryRules, UrlRefusal},
-    middleware::Purpose,
-    middleware::Subject,
+    middleware::{Exchange, Purpose},
     service::Service,
 };
 use crate::{TaskRef, retry::status::causes};
@@ -38,10 +34,42 @@ pub(crate) struct Fetched {
     pub(crate) response: Response,
 }
 
+/// Sends a GET about a task, and returns when the headers of the response have arrived. Returns
+/// `None` if they have not arrived at `until`.
+pub(crate) async fn get(
+    service: &Service,
+    purpose: Purpose,
+    task: &TaskRef,
+    (url, connection): (&Url, &Connection),
+    resends: u32,
+    until: Instant,
+) -> Option<reqwest::Result<Response>> {
+    let mut request = Request::new(Method::GET, url.clone());
+    let exchange = Exchange {
+        purpose,
+        url: &url.clone().into(),
+        operation: task.operation(),
+        task_id: Some(task.id()),
+    };
+    let observation = service.begin(exchange, url, resends, request.headers_mut());
+    let started = Instant::now();
+    let sending = observation.send(connection.http.execute(request));
+    service.connections.watch(connection, || started, || until, sending).await
+}
+
+/// Returns the target of a redirect.
+pub(crate) fn redirect_target(url: &Url, response: &Response) -> Option<Url> {
+    if !matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308) {
+        return None;
+    }
+    let location = str::from_utf8(response.headers().get(LOCATION)?.as_bytes()).ok()?;
+    url.join(location).ok()
+}
+
 /// Fetches a delivery URL and follows at most five redirects. Returns when the headers of the last
 /// response have arrived, or fails at `until`. No request contains the key or a `Referer` header.
 /// `attempts` is the number of failed attempts before this one.
-pub(crate) async fn get(
+pub(crate) async fn fetch(
     service: &Service,
     rules: &DeliveryRules,
     task: &TaskRef,
@@ -49,35 +77,18 @@ pub(crate) async fn get(
     attempts: u32,
     until: Instant,
 ) -> Result<Fetched, DownloadError> {
-    let connections = &service.connections;
     for redirects in 0..=MAX_REDIRECTS {
         rules.check(&url).map_err(DownloadError::Refused)?;
-        let connection = connections.to(&url, rules.trusts(&url));
-        let mut headers = HeaderMap::new();
-        let subject = Subject {
-            operation: task.operation(),
-            task_id: Some(task.id()),
-            resends: attempts + redirects,
-        };
-        let observation = service.middlewares.begin(Purpose::Download, &url, subject, &mut headers);
-        let started = Instant::now();
-        let sending = observation.send(connection.http.get(url.clone()).headers(headers).send());
-        let watched = connections.watch(&connection, || started, || until, sending);
-        let response = watched.await.ok_or(DownloadError::Silent)?.map_err(error_of)?;
+        let connection = service.connections.to(&url, rules.trusts(&url));
+        let at = (&url, &connection);
+        let sent = get(service, Purpose::Download, task, at, attempts + redirects, until).await;
+        let response = sent.ok_or(DownloadError::Silent)?.map_err(error_of)?;
         match redirect_target(&url, &response) {
             Some(target) => url = target,
             None => return Ok(Fetched { url, connection, response }),
         }
     }
     Err(DownloadError::TooManyRedirects)
-}
-
-fn redirect_target(url: &Url, response: &Response) -> Option<Url> {
-    if !matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308) {
-        return None;
-    }
-    let location = str::from_utf8(response.headers().get(LOCATION)?.as_bytes()).ok()?;
-    url.join(location).ok()
 }
 
 /// Converts an error of the HTTP client. If the resolver refused the addresses of the host, the

@@ -178,44 +178,33 @@ pub(crate) const RESERVED_HEADERS: [&str; 9] = [
     "user-agent",
 ];
 
-/// The operation and the task of an exchange.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Subject<'a> {
-    pub(crate) operation: Option<&'a str>,
-    pub(crate) task_id: Option<&'a str>,
-    /// The number of earlier requests that this one repeats after a failure or continues after a
-    /// redirect.
-    pub(crate) resends: u32,
-}
-
 /// The middlewares of a client, in the order in which they were added.
 #[derive(Clone, Default)]
 pub(crate) struct Middlewares(pub(crate) Arc<[Arc<dyn Middleware>]>);
 
 impl Middlewares {
     /// Starts the span of an exchange, and calls `before` of each middleware in it. Dropping the
-    /// returned value reports how the exchange ended.
-    pub(crate) fn begin(
-        &self,
-        purpose: Purpose,
+    /// returned value reports how the exchange ended. `url` is the parsed URL of the exchange.
+    /// `resends` is the number of earlier requests that this one repeats after a failure or
+    /// continues after a redirect.
+    pub(crate) fn begin<'a>(
+        &'a self,
+        exchange: Exchange<'a>,
         url: &Url,
-        subject: Subject<'_>,
+        resends: u32,
         headers: &mut HeaderMap,
-    ) -> Observation {
+    ) -> Observation<'a> {
         let observation = Observation {
-            span: span(purpose, url, subject),
-            purpose,
+            span: span(&exchange, url, resends),
+            exchange,
             started: Instant::now(),
             outcome: Err("no_response"),
-            middlewares: self.clone(),
-            url: url.clone().into(),
-            operation: subject.operation.map(str::to_owned),
-            task_id: subject.task_id.map(str::to_owned),
+            middlewares: self,
         };
         if self.0.is_empty() {
             return observation;
         }
-        let (kept, exchange) = (headers.clone(), observation.exchange());
+        let kept = headers.clone();
         observation.span.in_scope(|| {
             for middleware in self.0.iter() {
                 let unchanged = headers.clone();
@@ -259,29 +248,16 @@ fn restore(headers: &mut HeaderMap, kept: &HeaderMap) {
 }
 
 /// An exchange in progress. Dropping it reports how the exchange ended.
-pub(crate) struct Observation {
+pub(crate) struct Observation<'a> {
     span: Span,
-    purpose: Purpose,
+    exchange: Exchange<'a>,
     started: Instant,
     /// The status code of the response, or why there is none.
     outcome: Result<u16, &'static str>,
-    middlewares: Middlewares,
-    url: Address,
-    operation: Option<String>,
-    task_id: Option<String>,
+    middlewares: &'a Middlewares,
 }
 
-impl Observation {
-    /// Returns what the middlewares see of the exchange.
-    fn exchange(&self) -> Exchange<'_> {
-        Exchange {
-            purpose: self.purpose,
-            url: &self.url,
-            operation: self.operation.as_deref(),
-            task_id: self.task_id.as_deref(),
-        }
-    }
-
+impl Observation<'_> {
     /// Sends the request in the span of the exchange, and records the response or the error in the
     /// span.
     pub(crate) async fn send(
@@ -304,7 +280,7 @@ impl Observation {
     }
 }
 
-impl Drop for Observation {
+impl Drop for Observation<'_> {
     fn drop(&mut self) {
         match self.outcome {
             Ok(status @ 400..600) => telemetry::fail(&self.span, &status.to_string()),
@@ -312,19 +288,19 @@ impl Drop for Observation {
             Err(error_type) => telemetry::fail(&self.span, error_type),
         }
         let (status, elapsed) = (self.outcome.ok(), self.started.elapsed());
-        telemetry::exchanged(self.purpose.name(), status, elapsed);
-        let (exchange, outcome) = (self.exchange(), Outcome { status, elapsed });
+        telemetry::exchanged(self.exchange.purpose.name(), status, elapsed);
+        let outcome = Outcome { status, elapsed };
         self.span.in_scope(|| {
             for middleware in self.middlewares.0.iter().rev() {
-                has_returned("after", || middleware.after(&exchange, &outcome));
+                has_returned("after", || middleware.after(&self.exchange, &outcome));
             }
         });
     }
 }
 
-fn span(purpose: Purpose, url: &Url, subject: Subject<'_>) -> Span {
-    let method = purpose.method();
-    let template = template(purpose, url, subject.operation);
+fn span(exchange: &Exchange<'_>, url: &Url, resends: u32) -> Span {
+    let method = exchange.purpose.method();
+    let template = template(exchange.purpose, url, exchange.operation);
     tracing::info_span!(
         target: "imagekiln::http",
         "HTTP request",
@@ -332,16 +308,16 @@ fn span(purpose: Purpose, url: &Url, subject: Subject<'_>) -> Span {
         otel.kind = "client",
         otel.status_code = Empty,
         http.request.method = method,
-        http.request.resend_count = (subject.resends > 0).then_some(subject.resends),
+        http.request.resend_count = (resends > 0).then_some(resends),
         http.response.status_code = Empty,
-        url.full = %Address::from(url.clone()),
+        url.full = %exchange.url,
         url.template = template,
         server.address = url.host_str(),
         server.port = url.port_or_known_default(),
         network.protocol.version = Empty,
         error.type = Empty,
-        imagekiln.operation = subject.operation,
-        imagekiln.task.id = subject.task_id,
+        imagekiln.operation = exchange.operation,
+        imagekiln.task.id = exchange.task_id,
     )
 }
 

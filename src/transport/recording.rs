@@ -96,27 +96,26 @@ pub enum RecordedBody {
     TooLarge,
 }
 
-/// What differs between the recordings of submissions and polls.
-pub(super) struct Recorded<'a> {
-    pub(super) purpose: Purpose,
-    pub(super) operation: Option<&'a str>,
-    pub(super) path: String,
-    pub(super) request: Option<&'a Request>,
-    pub(super) redaction: Redaction,
-}
-
 impl Recording {
-    pub(super) fn new(recorded: Recorded<'_>, at: SystemTime, response: &Response) -> Self {
-        let Recorded { purpose, operation, path, request, redaction } = recorded;
+    /// Records a submission, or a poll if there is no `request`. `path` is the path as sent.
+    pub(crate) fn new(
+        operation: Option<&str>,
+        path: &str,
+        request: Option<&Request>,
+        response: &Response,
+        redaction: &Redaction,
+        at: SystemTime,
+    ) -> Self {
+        let purpose = if request.is_some() { Purpose::Submission } else { Purpose::Poll };
         Self {
             purpose,
             operation: operation.map(str::to_owned),
             recorded_at: at.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs(),
             method: purpose.method().to_owned(),
-            path: redaction.redact(&path),
+            path: redaction.redact(path),
             status: response.status.as_u16(),
-            request: request.map(|request| of_request(request, &redaction)),
-            response: of_response(response, &redaction),
+            request: request.map(|request| of_request(request, redaction)),
+            response: of_response(response, redaction),
         }
     }
 }

@@ -10,20 +10,14 @@ use reqwest::{
     StatusCode,
     header::{CONTENT_ENCODING, HeaderMap},
 };
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::time::{self, Instant};
 
 use super::{
     redaction::Redaction,
     salvage::{Scanner, salvage},
 };
-use crate::{
-    Location, Violation,
-    contract::{Unexpected, read_response},
-    types::HttpValidationError,
-    values::{MAX_MESSAGE, MAX_NAME, one_line},
-};
+use crate::values::{MAX_NAME, one_line};
 
 /// The maximum number of response bytes to keep. A normal response has a few hundred bytes.
 const MOST_KEPT: usize = 4 * 1024 * 1024;
@@ -168,80 +162,5 @@ fn document(body: &[u8]) -> Option<Value> {
         Ok(Value::String(text)) if text.starts_with('{') => document(text.as_bytes()),
         Ok(value) => Some(value),
         Err(_) => salvage(body),
-    }
-}
-
-/// The maximum number of violations to keep. No request has this many fields.
-pub(crate) const MOST_VIOLATIONS: usize = 100;
-
-/// The violations or the error message in the body of a failure response. Secrets that the service
-/// echoes are redacted. HTML bodies are ignored, because they are not readable in a terminal.
-#[derive(Default)]
-pub(crate) struct ErrorBody {
-    pub(crate) message: Option<String>,
-    pub(crate) violations: Vec<Violation>,
-    /// The complete response to an invalid request, if the body has that type.
-    pub(crate) response: Option<HttpValidationError>,
-    /// The parts of the response that the contract does not define.
-    pub(crate) unexpected: Unexpected,
-}
-
-impl ErrorBody {
-    pub(crate) fn of(response: &Response, redaction: &Redaction) -> Self {
-        let mut found = Self::default();
-        let Some(body) = &response.document else { return found };
-        let message = |text: &str| Some(redaction.line(text, MAX_MESSAGE));
-        let mut may_list_violations = response.status == StatusCode::UNPROCESSABLE_ENTITY;
-        match body.get("detail").unwrap_or(body) {
-            Value::Array(list) => {
-                let violations = list.iter().filter_map(|entry| Violation::deserialize(entry).ok());
-                let violations = violations.take(MOST_VIOLATIONS);
-                found.violations = violations.map(|found| cleaned(found, redaction)).collect();
-                let texts: Vec<&str> = list.iter().filter_map(Value::as_str).collect();
-                found.message = if texts.is_empty() { None } else { message(&texts.join("; ")) };
-                may_list_violations = true;
-            }
-            Value::String(text) => found.message = message(text),
-            other => {
-                let mut names = ["message", "error", "msg"].iter();
-                let text = names.find_map(|name| other.get(name)?.as_str());
-                found.message = text.and_then(message);
-            }
-        }
-        if may_list_violations {
-            let mut body = body.clone();
-            redaction.redact_json(&mut body);
-            (found.response, found.unexpected) = read_response(body);
-        }
-        found
-    }
-
-    /// Returns the message as the end of an error message: `: MESSAGE`, or an empty string.
-    pub(crate) fn suffix(&self) -> String {
-        self.message.as_ref().map_or_else(String::new, |message| format!(": {message}"))
-    }
-}
-
-/// Formats a status code, for example `502 Bad Gateway`.
-pub(crate) fn named(status: StatusCode) -> String {
-    match status.canonical_reason() {
-        Some(reason) => format!("{} {reason}", status.as_u16()),
-        None => status.as_str().to_owned(),
-    }
-}
-
-/// Redacts the secrets in a violation, and limits the lengths of its texts.
-fn cleaned(violation: Violation, redaction: &Redaction) -> Violation {
-    let step = |step| match step {
-        Location::Name(name) => Location::Name(redaction.line(&name, MAX_NAME)),
-        index @ Location::Index(_) => index,
-    };
-    let mut extra = json!(violation.extra);
-    redaction.redact_json(&mut extra);
-    Violation {
-        loc: violation.loc.into_iter().take(MOST_VIOLATIONS).map(step).collect(),
-        msg: redaction.line(&violation.msg, MAX_MESSAGE),
-        kind: redaction.line(&violation.kind, MAX_NAME),
-        extra: serde_json::from_value(extra).unwrap_or_default(),
     }
 }

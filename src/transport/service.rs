@@ -5,7 +5,7 @@ use std::{
     fmt,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
-    time::Duration,
+    time::{Duration, SystemTime},
 };
 
 use progenitor_client::{ClientHooks, ClientInfo, OperationInfo};
@@ -15,14 +15,12 @@ use url::Url;
 use super::{
     connections::Connections,
     hosts::KeyOrigins,
-    middleware::{Middlewares, Observation, Purpose, Subject},
-    recording::{Recorded, Recorder, Recording},
-    redaction::{Redaction, Secrets},
-    response::Response,
+    middleware::{Exchange, Middlewares, Observation, Purpose},
+    recording::{Recorder, Recording},
+    redaction::Secrets,
 };
 use crate::{
     Address, Error, ErrorKind, Operation, REGIONAL_BASE_URL_VARIABLE, Region, Request, RetryPolicy,
-    TaskRef,
     generated::{Client, KEY_HEADER, POLLING_PATH},
     retry::Random,
     values::WallClock,
@@ -67,50 +65,34 @@ impl Service {
         })
     }
 
-    /// Records a submission, if there is a recorder.
-    pub(crate) fn record_submission(&self, base: &Url, request: &Request, response: &Response) {
-        self.record(response, || Recorded {
-            purpose: Purpose::Submission,
-            operation: Some(request.operation().name),
-            path: path_of(base.path(), request, &self.model_prefix),
-            request: Some(request),
-            redaction: Redaction::of_request(&self.secrets, request),
-        });
-    }
-
-    /// Records a poll, if there is a recorder.
-    pub(crate) fn record_poll(&self, url: &Url, task: &TaskRef, response: &Response) {
-        self.record(response, || Recorded {
-            purpose: Purpose::Poll,
-            operation: task.operation(),
-            path: url.path().to_owned(),
-            request: None,
-            redaction: Redaction::of_poll(&self.secrets, task, url),
-        });
-    }
-
-    fn record<'a>(&self, response: &Response, recorded: impl FnOnce() -> Recorded<'a>) {
+    /// Makes a recording of an exchange for the recorder, if there is one.
+    pub(crate) fn record(&self, recording: impl FnOnce(SystemTime) -> Recording) {
         let Some(recorder) = &self.recorder else { return };
-        let record = || recorder(Recording::new(recorded(), self.clock.now(), response));
+        let record = || recorder(recording(self.clock.now()));
         // A recorder that panics must not end a submission, which may be billed.
         if catch_unwind(AssertUnwindSafe(record)).is_err() {
             tracing::warn!("the recorder panicked");
         }
     }
 
-    /// Begins a submission or a poll: starts its span, and adds the default headers, the headers of
-    /// the middlewares, and the key.
-    pub(crate) fn begin(
-        &self,
-        purpose: Purpose,
+    /// Begins an exchange: starts its span, and adds the headers of the middlewares. Also adds the
+    /// default headers and the key, except to a download, whose URL may be on any host.
+    pub(crate) fn begin<'a>(
+        &'a self,
+        exchange: Exchange<'a>,
         url: &Url,
-        subject: Subject<'_>,
+        resends: u32,
         headers: &mut HeaderMap,
-    ) -> Observation {
-        headers.extend(self.default_headers.clone());
-        let observation = self.middlewares.begin(purpose, url, subject, headers);
+    ) -> Observation<'a> {
+        let is_to_service = exchange.purpose != Purpose::Download;
+        if is_to_service {
+            headers.extend(self.default_headers.clone());
+        }
+        let observation = self.middlewares.begin(exchange, url, resends, headers);
         // Set the key last, so that neither a default header nor a middleware can replace it.
-        headers.insert(KEY_HEADER, self.key.clone());
+        if is_to_service {
+            headers.insert(KEY_HEADER, self.key.clone());
+        }
         observation
     }
 }
@@ -149,9 +131,14 @@ impl ClientHooks<Hooks> for Client {
         let Hooks { service, operation, path, resends } = self.inner();
         request.url_mut().set_path(path);
         let url = request.url().clone();
-        let subject = Subject { operation: Some(operation), task_id: None, resends: *resends };
+        let exchange = Exchange {
+            purpose: Purpose::Submission,
+            url: &url.clone().into(),
+            operation: Some(operation),
+            task_id: None,
+        };
         let headers = request.headers_mut();
-        let observation = service.begin(Purpose::Submission, &url, subject, headers);
+        let observation = service.begin(exchange, &url, *resends, headers);
         // The generated client sets the content type of opaque bytes, because the SDK declares the
         // body as bytes to be able to stream it.
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -179,20 +166,17 @@ pub(crate) fn path_of(base: &str, request: &Request, prefix: &str) -> String {
         operation.path_parameters.iter().fold(operation.path.to_owned(), |path, parameter| {
             path.replace(&format!("{{{}}}", parameter.name), request.path_value(parameter.name))
         });
-    let path = format!("{}{path}", base.trim_end_matches('/'));
-    with_prefix(&path, prefix).unwrap_or(path)
+    format!("{}{}", base.trim_end_matches('/'), with_prefix(path, prefix))
 }
 
 /// Replaces the neutral prefix of the model name: `/v1/gen-2-pro` with the prefix `xyz` becomes
-/// `/v1/xyz-2-pro`. Returns `None` if the path stays the same.
-fn with_prefix(path: &str, prefix: &str) -> Option<String> {
-    if prefix == NEUTRAL_PREFIX {
-        return None;
+/// `/v1/xyz-2-pro`.
+fn with_prefix(path: String, prefix: &str) -> String {
+    let model = path.strip_prefix("/v1/").and_then(|model| model.strip_prefix(NEUTRAL_PREFIX));
+    match model.filter(|rest| rest.starts_with('-')) {
+        Some(rest) => format!("/v1/{prefix}{rest}"),
+        None => path,
     }
-    // Search from the end: the base URL may have its own path.
-    let (base, model) = path.split_at(path.rfind("/v1/")? + "/v1/".len());
-    let rest = model.strip_prefix(NEUTRAL_PREFIX).filter(|rest| rest.starts_with('-'))?;
-    Some(format!("{base}{prefix}{rest}"))
 }
 
 #[cfg(test)]
@@ -202,14 +186,14 @@ mod tests {
     #[test]
     fn only_the_model_name_prefix_is_replaced() {
         for (path, expected) in [
-            ("/v1/gen-2-pro", Some("/v1/xyz-2-pro")),
-            ("/proxy/v1/gen-tools/deblur-v1", Some("/proxy/v1/xyz-tools/deblur-v1")),
-            ("/gen-1/v1/finetune", None),
-            ("/v1/general", None),
-            ("/v1/gen-2-klein-9b-kv-finetuned", Some("/v1/xyz-2-klein-9b-kv-finetuned")),
+            ("/v1/gen-2-pro", "/v1/xyz-2-pro"),
+            ("/v1/gen-tools/deblur-v1", "/v1/xyz-tools/deblur-v1"),
+            ("/v1/finetune/gen-1", "/v1/finetune/gen-1"),
+            ("/v1/general", "/v1/general"),
+            ("/v1/gen-2-klein-9b-kv-finetuned", "/v1/xyz-2-klein-9b-kv-finetuned"),
         ] {
-            assert_eq!(with_prefix(path, "xyz").as_deref(), expected, "{path}");
-            assert_eq!(with_prefix(path, "gen"), None, "{path}");
+            assert_eq!(with_prefix(path.to_owned(), "xyz"), expected);
+            assert_eq!(with_prefix(path.to_owned(), "gen"), path);
         }
     }
 }

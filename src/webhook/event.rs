@@ -9,7 +9,7 @@ use serde_json::{Value, value::RawValue};
 use super::scheme::{Rejection, Verified};
 use crate::{
     Client, Error, ErrorKind, Region, Secret, TaskRef, TaskStatus, Update,
-    task::WRAPPERS,
+    task::{WRAPPERS, id_text},
     values::{MAX_NAME, one_line},
 };
 
@@ -48,7 +48,8 @@ impl Event {
             Some(pointer) => serde_json::from_str::<Value>(text)
                 .map_err(|_| Rejection::NotJson)?
                 .pointer(pointer)
-                .and_then(id_text),
+                .and_then(id_text)
+                .filter(|id| id.len() <= MAX_VALUE),
             None => find(&places, &ID_NAMES, id_text),
         };
         let claimed_status =
@@ -121,14 +122,6 @@ fn find<T>(
         read(&serde_json::from_str(text).ok()?)
     };
     names.iter().find_map(|name| places.iter().find_map(|place| place.get(*name).and_then(value)))
-}
-
-fn id_text(id: &Value) -> Option<String> {
-    match id {
-        Value::String(id) if !id.is_empty() && id.len() <= MAX_VALUE => Some(id.clone()),
-        Value::Number(id) => Some(id.to_string()),
-        _ => None,
-    }
 }
 
 impl Client {

@@ -1,28 +1,13 @@
-//! Verifies the signatures of deliveries, for each scheme, and defines the reasons for which a
-//! delivery is rejected.
+//! The schemes of signatures with their secrets and encodings, and the reasons for which a delivery
+//! is rejected.
 
-use std::{
-    error, fmt,
-    ops::RangeInclusive,
-    time::{Duration, SystemTime, UNIX_EPOCH},
-};
+use std::{error, fmt, ops::RangeInclusive, time::Duration};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use hmac::{
-    Hmac, KeyInit, Mac,
-    digest::{CtOutput, Output},
-};
-use reqwest::{
-    StatusCode,
-    header::{HeaderMap, HeaderName},
-};
+use reqwest::StatusCode;
 use sha2::{Digest, Sha256};
 
-use crate::{Error, ErrorKind, Secret};
-
-/// The prefix of symmetric signatures in Standard Webhooks. Signatures of other versions need keys
-/// that the SDK does not have.
-const VERSION: &str = "v1,";
+use crate::{Error, ErrorKind};
 
 /// The prefix of a base64-encoded secret in Standard Webhooks.
 const SECRET_PREFIX: &str = "whsec_";
@@ -60,117 +45,11 @@ pub(super) enum Kind {
     Standard,
 }
 
-/// A scheme with its settings. Some settings apply only to one kind of scheme.
-#[derive(Debug, Clone)]
-pub(super) struct Scheme {
-    pub(super) kind: Kind,
-    pub(super) secrets: Vec<Secret>,
-    /// The header with the signature or the secret.
-    pub(super) header: HeaderName,
-    pub(super) id_header: HeaderName,
-    pub(super) timestamp_header: HeaderName,
-    pub(super) prefix: String,
-    pub(super) encoding: Encoding,
-    pub(super) max_age: Duration,
-}
-
-impl Scheme {
-    /// Verifies the signature of a delivery. Also verifies the age of the delivery if the scheme
-    /// signs a timestamp.
-    pub(super) fn verify(
-        &self,
-        headers: &HeaderMap,
-        body: &[u8],
-        now: SystemTime,
-    ) -> Result<Verified, Rejection> {
-        match self.kind {
-            Kind::HmacSha256 => self.verify_hmac_sha256(headers, body),
-            Kind::SharedSecret => self.verify_shared_secret(headers, body),
-            Kind::Standard => self.verify_standard(headers, body, now),
-        }
-    }
-
-    fn verify_hmac_sha256(&self, headers: &HeaderMap, body: &[u8]) -> Result<Verified, Rejection> {
-        let decoded = self.encoding.decode(self.given(headers)?);
-        let signature = decoded.map_err(|problem| malformed(&self.header, problem))?;
-        let expected = self.secrets.iter().filter_map(|secret| sign(secret.reveal(), &[body]));
-        require_match(&self.header, expected, &[signature])?;
-        // Use the signature as the fingerprint, because it is already a hash of the body.
-        Ok(Verified { message_id: None, fingerprint: signature })
-    }
-
-    /// Compares the hashes of the secrets, so that the duration of the comparison does not reveal
-    /// where the secrets differ.
-    fn verify_shared_secret(
-        &self,
-        headers: &HeaderMap,
-        body: &[u8],
-    ) -> Result<Verified, Rejection> {
-        let given = Sha256::digest(self.given(headers)?).into();
-        let expected = self.secrets.iter().map(|secret| Sha256::digest(secret.reveal()));
-        require_match(&self.header, expected, &[given])?;
-        Ok(Verified::by_body(body))
-    }
-
-    fn verify_standard(
-        &self,
-        headers: &HeaderMap,
-        body: &[u8],
-        now: SystemTime,
-    ) -> Result<Verified, Rejection> {
-        let id = only(headers, &self.id_header)?;
-        let timestamp = only(headers, &self.timestamp_header)?;
-        // The signed text joins the id, the timestamp and the body with dots. If an id could
-        // contain a dot, the same signature would also be valid for a different id, timestamp and
-        // body.
-        if id.is_empty() || id.contains('.') {
-            return Err(malformed(&self.id_header, "is empty or contains a dot"));
-        }
-        let sent_at = parse_seconds(timestamp).ok_or_else(|| {
-            malformed(&self.timestamp_header, "is not a number of seconds since the Unix epoch")
-        })?;
-        let given = only(headers, &self.header)?;
-        let signatures: Vec<_> = given
-            .split(' ')
-            .filter_map(|signature| Encoding::Base64.decode(signature.strip_prefix(VERSION)?).ok())
-            .collect();
-        if signatures.is_empty() {
-            return Err(malformed(&self.header, "has no signature of the form `v1,` and base64"));
-        }
-        let signed = [id.as_bytes(), b".", timestamp.as_bytes(), b".", body];
-        let keys = self.secrets.iter().flat_map(|secret| standard_keys(secret.reveal()));
-        require_match(&self.header, keys.filter_map(|key| sign(key, &signed)), &signatures)?;
-        self.check_age(sent_at, now)?;
-        Ok(Verified { message_id: Some(id.to_owned()), fingerprint: Sha256::digest(id).into() })
-    }
-
-    /// Returns the text after the prefix in the header.
-    fn given<'a>(&self, headers: &'a HeaderMap) -> Result<&'a str, Rejection> {
-        only(headers, &self.header)?
-            .strip_prefix(&self.prefix)
-            .ok_or_else(|| malformed(&self.header, "does not start with the expected prefix"))
-    }
-
-    /// Checks the age of a delivery. Call it only after verifying the signature of the timestamp.
-    fn check_age(&self, sent_at: u64, now: SystemTime) -> Result<(), Rejection> {
-        let now = now.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-        let limit = self.max_age;
-        let (age, ahead) = (now.saturating_sub(sent_at), sent_at.saturating_sub(now));
-        if age > limit.as_secs() {
-            return Err(Rejection::TooOld { age: Duration::from_secs(age), limit });
-        }
-        if ahead > limit.as_secs() {
-            return Err(Rejection::FromFuture { ahead: Duration::from_secs(ahead), limit });
-        }
-        Ok(())
-    }
-}
-
 /// Returns the keys that a secret of Standard Webhooks may stand for. A secret with the prefix
 /// `whsec_` is base64. Other text is the key itself. If it is also the base64 of a key of valid
 /// length, the decoded key is a second candidate, because the contract does not define which of
 /// them the service uses.
-fn standard_keys(secret: &str) -> impl Iterator<Item = Vec<u8>> {
+pub(super) fn standard_keys(secret: &str) -> impl Iterator<Item = Vec<u8>> {
     let text = secret.strip_prefix(SECRET_PREFIX);
     let decoded = STANDARD.decode(text.unwrap_or(secret)).ok();
     let decoded = decoded.filter(|key| KEY_LENGTH.contains(&key.len()));
@@ -201,48 +80,6 @@ pub(super) fn secret_problem(kind: Kind, secret: &str) -> Option<&'static str> {
         }
         _ => return None,
     })
-}
-
-/// Signs the concatenation of the parts. Returns `None` if HMAC refuses the key, which never
-/// happens: it accepts keys of any length.
-fn sign(key: impl AsRef<[u8]>, parts: &[&[u8]]) -> Option<Output<Sha256>> {
-    let key = Hmac::<Sha256>::new_from_slice(key.as_ref()).ok()?;
-    Some(parts.iter().fold(key, Mac::chain_update).finalize().into_bytes())
-}
-
-/// Fails unless one of the given values equals one of the expected values. Compares every pair in
-/// constant time, so the duration does not reveal which pair matched.
-fn require_match(
-    header: &HeaderName,
-    expected: impl Iterator<Item = Output<Sha256>>,
-    given: &[Fingerprint],
-) -> Result<(), Rejection> {
-    let given: Vec<_> =
-        given.iter().map(|given| CtOutput::<Sha256>::new((*given).into())).collect();
-    let is_known = expected.map(CtOutput::new).fold(false, |found, expected| {
-        given.iter().fold(found, |found, given| found | (expected == *given))
-    });
-    if is_known { Ok(()) } else { Err(Rejection::Wrong { header: header.to_string() }) }
-}
-
-/// Parses a timestamp that consists only of digits.
-fn parse_seconds(text: &str) -> Option<u64> {
-    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
-}
-
-/// Returns the value of a header as ASCII text. Fails if the header is missing or occurs more than
-/// once.
-pub(super) fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<&'a str, Rejection> {
-    let mut values = headers.get_all(name).iter();
-    let value = values.next().ok_or_else(|| Rejection::Missing { header: name.to_string() })?;
-    if values.next().is_some() {
-        return Err(malformed(name, "occurs more than once"));
-    }
-    value.to_str().map_err(|_| malformed(name, "has characters that are not visible ASCII"))
-}
-
-pub(super) fn malformed(name: &HeaderName, problem: &'static str) -> Rejection {
-    Rejection::Malformed { header: name.to_string(), problem }
 }
 
 /// The encoding of a signature in a header.

@@ -9,7 +9,6 @@ mod stream;
 mod tests;
 
 use std::{
-    error,
     fs::File,
     io::{self, Read},
     path::{Path, PathBuf},
@@ -19,10 +18,10 @@ use std::{
 use bytes::Bytes;
 use tokio::sync::mpsc;
 
-pub(crate) use self::stream::{BodyFailure, Progress, StreamedBody};
 use self::stream::{Pool, RAW_FRAME};
+pub(crate) use self::stream::{Progress, StreamedBody};
 use crate::{
-    ImageInput,
+    Error, ErrorKind, ImageInput,
     contract::{FieldImages, Request},
     values::{
         base64_text,
@@ -38,9 +37,7 @@ const FRAMES: usize = 8;
 const AHEAD: usize = 2;
 
 /// Decides immediately before an attempt is sent whether it may be sent.
-pub(crate) type Permit = Box<dyn FnOnce() -> Result<(), PermitError> + Send + Sync>;
-
-pub(crate) type PermitError = Box<dyn error::Error + Send + Sync>;
+pub(crate) type Permit = Box<dyn FnOnce() -> Result<(), Error> + Send + Sync>;
 
 /// The plan of a submission's body, from which the body can be generated again for a retry.
 pub(crate) struct BodyPlan {
@@ -169,7 +166,11 @@ impl PlannedFile {
         tokio::task::spawn_blocking(move || {
             if let Err(error) = file.send(&pool, &sender) {
                 let error = described(&file.field, &file.path, &error);
-                progress.fail(BodyFailure::File(error.to_string()));
+                let message = format!("could not read an image: {error}");
+                progress.fail(
+                    Error::new(ErrorKind::File, message)
+                        .with_advice("nothing was billed; the client cancelled the upload"),
+                );
                 // Fails if the attempt was cancelled and the receiver is gone.
                 let _ = sender.blocking_send(Err(error));
             }

@@ -12,8 +12,11 @@ use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 use tokio::{sync::mpsc, time::Instant};
 
-use super::{BodyPlan, Part, Permit, PermitError, glance::Glance};
-use crate::values::{Mutex, base64_text::STANDARD};
+use super::{BodyPlan, Part, Permit, glance::Glance};
+use crate::{
+    Error,
+    values::{Mutex, base64_text::STANDARD},
+};
 
 /// The maximum length of a frame. Each frame except the first counts as progress, so frames must be
 /// small enough for a slow connection. A short text body is one frame.
@@ -38,25 +41,16 @@ pub(crate) struct StreamedBody {
     progress: Arc<Progress>,
     /// Called when the HTTP client asks for the first frame.
     permit: Option<Permit>,
-    turn: Turn,
+    /// Whether the HTTP client has just taken a frame. The next poll then returns `Pending`, so
+    /// that the HTTP client can write this frame.
+    has_given: bool,
+    /// Completes before each frame except the first.
+    ///
+    /// A service may respond and close the connection before the upload ends. If the HTTP client
+    /// writes to the closed connection before it reads the response, the write fails and the
+    /// response is lost. The HTTP client only knows that a response has arrived after the runtime
+    /// has asked the operating system for socket events.
     glance: Glance,
-}
-
-/// The state of the body between two frames.
-///
-/// A service may respond and close the connection before the upload ends. If the HTTP client writes
-/// to the closed connection before it reads the response, the write fails and the response is lost.
-/// The HTTP client only knows that a response has arrived after the runtime has asked the operating
-/// system for socket events. So the body makes the runtime do this before each frame except the
-/// first.
-enum Turn {
-    /// The first frame is next. The body returns it without waiting.
-    First,
-    /// The HTTP client has taken a frame. The next poll returns `Pending`, so that the HTTP client
-    /// can write this frame.
-    Given,
-    /// The next poll produces a frame, and returns it once the runtime has asked for socket events.
-    Prepare,
 }
 
 impl StreamedBody {
@@ -79,7 +73,7 @@ impl StreamedBody {
             pool: Arc::default(),
             progress,
             permit,
-            turn: Turn::First,
+            has_given: false,
             glance: Glance::default(),
         }
     }
@@ -128,11 +122,10 @@ impl http_body::Body for StreamedBody {
         if let Some(permit) = self.permit.take()
             && let Err(error) = permit()
         {
-            self.progress.fail(BodyFailure::Refused(error));
+            self.progress.fail(error);
             return Poll::Ready(Some(Err(io::Error::other("the journal refused the attempt"))));
         }
-        if let Turn::Given = self.turn {
-            self.turn = Turn::Prepare;
+        if std::mem::take(&mut self.has_given) {
             cx.waker().wake_by_ref();
             return Poll::Pending;
         }
@@ -143,10 +136,11 @@ impl http_body::Body for StreamedBody {
                 None => return Poll::Ready(None),
             };
         }
-        if let Turn::Prepare = self.turn {
+        let is_first = self.left == self.plan.length;
+        if !is_first {
             ready!(self.glance.poll(cx));
         }
-        self.turn = Turn::Given;
+        self.has_given = true;
         let progress = Arc::clone(&self.progress);
         let mut sent = progress.0.lock();
         if sent.is_stopped {
@@ -154,7 +148,7 @@ impl http_body::Body for StreamedBody {
         }
         // The HTTP client takes the first frame before it sends anything, so that frame is not
         // progress.
-        if self.left < self.plan.length {
+        if !is_first {
             sent.last_frame_at = Instant::now();
         }
         let length = self.written.len().min(FRAME);
@@ -227,15 +221,7 @@ struct Sent {
     last_frame_at: Instant,
     all_frames_taken: bool,
     is_stopped: bool,
-    failure: Option<BodyFailure>,
-}
-
-/// Why the body ended early.
-pub(crate) enum BodyFailure {
-    /// The permit refused the attempt. Nothing of the body was sent.
-    Refused(PermitError),
-    /// An image could not be read completely.
-    File(String),
+    failure: Option<Error>,
 }
 
 impl Progress {
@@ -273,11 +259,11 @@ impl Progress {
     }
 
     /// Returns why the body ended early, if it did. The next call returns `None`.
-    pub(crate) fn take_failure(&self) -> Option<BodyFailure> {
+    pub(crate) fn take_failure(&self) -> Option<Error> {
         self.0.lock().failure.take()
     }
 
-    pub(super) fn fail(&self, failure: BodyFailure) {
+    pub(super) fn fail(&self, failure: Error) {
         // Keep the first failure, because it ended the upload.
         self.0.lock().failure.get_or_insert(failure);
     }

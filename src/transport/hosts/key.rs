@@ -8,16 +8,12 @@ use super::{AllowedHost, Host, is_loopback, same_origin};
 /// and the hosts that the user allowed.
 #[derive(Debug, Clone)]
 pub(crate) struct KeyOrigins {
-    bases: Vec<Url>,
-    allowed: Vec<AllowedHost>,
-    allow_http: bool,
+    pub(crate) bases: Vec<Url>,
+    pub(crate) allowed: Vec<AllowedHost>,
+    pub(crate) allow_http: bool,
 }
 
 impl KeyOrigins {
-    pub(crate) fn new(bases: Vec<Url>, allowed: Vec<AllowedHost>, allow_http: bool) -> Self {
-        Self { bases, allowed, allow_http }
-    }
-
     pub(crate) fn may_receive_key(&self, url: &Url) -> bool {
         let scheme_is_safe = match url.scheme() {
             "https" => true,
@@ -137,7 +133,7 @@ mod tests {
 
     fn allows(base: &str, allowed: &[&str], allow_http: bool, url: &str) -> bool {
         let allowed = allowed.iter().map(|host| AllowedHost::parse(host).unwrap()).collect();
-        KeyOrigins::new(vec![Url::parse(base).unwrap()], allowed, allow_http)
+        KeyOrigins { bases: vec![Url::parse(base).unwrap()], allowed, allow_http }
             .may_receive_key(&Url::parse(url).unwrap())
     }
 

@@ -3,13 +3,10 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    future::poll_fn,
     hash::Hash,
-    pin::Pin,
     sync::Arc,
 };
 
-use futures_core::Stream;
 use tokio::{
     sync::OwnedSemaphorePermit,
     task::JoinSet,
@@ -113,7 +110,8 @@ async fn confirm(
     let left = || shared.wait_options.deadline.saturating_sub(started.elapsed());
     let (mut attempt, mut backoff) = (1, Backoff::of_retries());
     loop {
-        let options = shared.wait_options.deadline(left()).urgent().believing();
+        let mut options = shared.wait_options.deadline(left());
+        (options.is_urgent, options.believes) = (true, true);
         let confirmed = match &task {
             Some(task) => poll(shared.client.task(task.clone()), claimed, options).await,
             None => confirm_id(shared, task_id, claimed, options).await,
@@ -167,14 +165,8 @@ async fn poll(
     options: WaitOptions,
 ) -> Result<(TaskRef, Update), Error> {
     let claims_final = claimed.is_none_or(TaskStatus::is_final);
-    let mut updates = task.updates(options);
-    while let Some(update) = poll_fn(|cx| Pin::new(&mut updates).poll_next(cx)).await {
-        let update = update?;
-        if update.status().is_final() || !claims_final {
-            return Ok((task.reference().clone(), update));
-        }
-    }
-    Err(Error::new(ErrorKind::Response, "polling ended without a final status"))
+    let update = task.update_when(options, |_| !claims_final).await?;
+    Ok((task.reference().clone(), update))
 }
 
 /// An event that waits for confirmation, without its body.

@@ -1,10 +1,8 @@
-//! The options of submissions and waits, and the deadline of a submission.
+//! The options of submissions and waits.
 
 use std::time::Duration;
 
-use tokio::time::{self, Instant};
-
-use crate::{Error, ErrorKind, journal::Origin, transport::body::Progress, values::NO_LIMIT};
+use crate::{journal::Origin, values::NO_LIMIT};
 
 /// Options for a submission.
 ///
@@ -72,38 +70,6 @@ impl SubmitOptions {
     }
 }
 
-/// The deadline of a submission.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Deadline {
-    pub(super) limit: Option<Duration>,
-    pub(super) until: Instant,
-}
-
-impl Deadline {
-    pub(super) fn after(limit: Option<Duration>) -> Self {
-        Self { limit, until: Instant::now() + limit.unwrap_or(NO_LIMIT) }
-    }
-
-    /// If the body is not sent completely at the deadline, stops sending it and returns the error.
-    /// The service can then never accept the submission. Otherwise, this never returns: the
-    /// submission may be billed, so only its response can end it.
-    pub(super) async fn before_sent(self, progress: &Progress) -> Error {
-        time::sleep_until(self.until).await;
-        if !progress.stop() {
-            std::future::pending::<()>().await;
-        }
-        Error::new(ErrorKind::Deadline, "the request was not sent before its deadline")
-            .with_advice("nothing was billed; check the network, or allow more time")
-            .with_function("SubmitOptions::deadline")
-    }
-
-    pub(super) fn no_slot() -> Error {
-        Error::new(ErrorKind::Deadline, "no slot became free before the deadline")
-            .with_advice("nothing was sent; wait for a task to finish, or allow more active tasks")
-            .with_function("ClientBuilder::max_active")
-    }
-}
-
 /// Options for waiting for a task.
 ///
 /// ```
@@ -116,9 +82,11 @@ pub struct WaitOptions {
     pub(crate) deadline: Duration,
     pub(super) interval: Option<Duration>,
     pub(super) max_interval: Option<Duration>,
-    pub(super) is_urgent: bool,
-    /// Whether a response ends the wait even if it contradicts earlier responses.
-    pub(super) believes: bool,
+    /// Whether the client polls immediately when the wait begins.
+    pub(crate) is_urgent: bool,
+    /// Whether a response ends the wait even if it contradicts earlier responses, for a caller that
+    /// decides itself whether to believe it.
+    pub(crate) believes: bool,
 }
 
 impl Default for WaitOptions {
@@ -165,17 +133,5 @@ impl WaitOptions {
     pub fn max_interval(mut self, interval: Duration) -> Self {
         self.max_interval = Some(interval);
         self
-    }
-
-    /// Polls immediately when the wait begins.
-    pub(crate) fn urgent(self) -> Self {
-        Self { is_urgent: true, ..self }
-    }
-
-    /// Ends the wait with the first final response, for a caller that decides itself whether to
-    /// believe a response that contradicts earlier ones.
-    #[cfg(feature = "axum")]
-    pub(crate) fn believing(self) -> Self {
-        Self { believes: true, ..self }
     }
 }
