@@ -10,13 +10,12 @@ use crate::{
     history::history,
     running::{Running, resume_command},
     server::Server,
+    tasks::SUBMIT,
 };
 
 /// Submits a task for this output, which is ready at once.
 fn submitted(bench: &Bench, output: &[&str]) {
-    let words =
-        ["task", "submit", "gen-2-pro", "--prompt", "a fox", "--width", "64", "--height", "64"];
-    bench.run(&[&words[..], output].concat()).ok();
+    bench.run(&[&SUBMIT[..], output].concat()).ok();
 }
 
 #[track_caller]
@@ -88,10 +87,8 @@ fn a_missing_directory_is_made() {
 fn the_directory_of_a_command_is_made_again() {
     let bench = Bench::new();
     make_pictures(&bench);
-    let words =
-        ["task", "submit", "gen-2-pro", "--prompt", "a fox", "--width", "64", "--height", "64"];
-    let mut submit = bench.kiln(&words);
-    Outcome::of(submit.current_dir(bench.place.path("pictures")).output().unwrap()).ok();
+    let mut submit = bench.kiln(&SUBMIT);
+    Outcome::of_run(submit.current_dir(bench.place.path("pictures"))).ok();
     remove_pictures(&bench);
     follow(&bench, &bench.run(&["resume"]).fails(6).stderr);
 }
@@ -218,8 +215,7 @@ fn scripted(polls: usize, status: u16, body: &Value) -> (Place, Server, String, 
     let (place, server) = (Place::new(), Server::new());
     let mut command = place.kiln(&fox(&["-o", "fox.png"]));
     let run = Running::start(server.point(&mut command));
-    let url = format!("{}/v1/get_result?id=a1", server.url());
-    server.next().respond(200, &json!({ "id": "a1", "polling_url": url, "cost": 3 }));
+    server.next().respond(200, &server.accepted("a1"));
     (0..polls).for_each(|_| server.next().respond(status, body));
     let (code, _, said) = run.end();
     assert_paid(&said, "a1");
@@ -232,8 +228,7 @@ fn finish(place: &Place, server: &Server, words: &str) {
     let mut command = place.command("sh");
     command.args(["-euc", words]);
     let run = Running::start(server.point(&mut command));
-    let result = json!({ "sample": format!("{}/picture", server.url()) });
-    server.next().respond(200, &json!({ "id": "a1", "status": "Ready", "result": result }));
+    server.next().respond(200, &server.ready());
     server.next().send(&png(64, 64));
     let (code, stdout, said) = run.end();
     assert_eq!((code, stdout.as_str()), (0, "fox.png\n"), "{said}");

@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::{
-    bench::{Bench, Outcome, fox, png},
+    bench::{Bench, fox, png},
     history::{history, log},
 };
 
@@ -52,8 +52,8 @@ fn another_profile_pays_only_if_a_person_names_it() {
     let bench = Bench::new();
     bench.run(&fox(&["-o", "fox.png"])).ok();
     bench.place.configure("[profile.work]\nmax_active = 2\n");
-    let mut command = bench.kiln(&["again", "@1", "-o", "other.png"]);
-    let refused = Outcome::of(command.env("KILN_PROFILE", "work").output().unwrap()).fails(2);
+    let work = [("KILN_PROFILE", "work")];
+    let refused = bench.run_with(&work, "again @1 -o other.png").fails(2);
     let stderr = refused.stderr;
     assert!(stderr.contains("@1 was paid with the profile default, not work"), "{stderr}");
     assert!(stderr.contains("add --profile default, or --profile work to pay"), "{stderr}");
@@ -135,11 +135,8 @@ fn what_can_not_be_made_again_says_why() {
     assert!(unknown.stderr.contains("no other.png.json is beside it"), "{}", unknown.stderr);
     fs::remove_file(bench.place.path("fox.png")).unwrap();
     let gone = bench.run(&["show", "@1", "--open"]).fails(2);
-    assert!(
-        gone.stderr.contains("`kiln task save @1 -o fox.png` fetches it again"),
-        "{}",
-        gone.stderr
-    );
+    let advice = "`kiln task save @1 -o fox.png` fetches it again";
+    assert!(gone.stderr.contains(advice), "{}", gone.stderr);
     bench.run(&["task", "submit", "gen-2-pro", "--prompt", "a wolf"]).ok();
     let unsaved = bench.run(&["show", "@last", "--open"]).fails(2);
     assert!(unsaved.stderr.contains("`kiln task save @2` saves it"), "{}", unsaved.stderr);
@@ -174,27 +171,6 @@ fn show_has_all_that_is_known() {
         assert!(people.contains(line), "{people}");
     }
     assert!(people.contains("cat.png (SHA-256 "), "{people}");
-}
-
-#[test]
-fn the_history_is_filtered_before_its_limit() {
-    let bench = Bench::new();
-    for prompt in ["a red fox in the SNOW", "a grey wolf", "a fox"] {
-        bench.run(&["task", "submit", "gen-2-pro", "--prompt", prompt]).ok();
-    }
-    bench.run(&["task", "submit", "gen-2-flex", "--prompt", "a fox in the snow"]).ok();
-    let numbers = |words: &[&str]| -> Vec<Value> {
-        let found = bench.run(&[&["history", "--json"], words].concat()).ok().text();
-        let entry = |line: &str| serde_json::from_str::<Value>(line).unwrap()["number"].clone();
-        found.lines().map(entry).collect()
-    };
-    assert_eq!(numbers(&["Fox", "snow"]), [4, 1]);
-    assert_eq!(numbers(&["fox", "--model", "gen-2-pro", "--limit=1"]), [3]);
-    assert_eq!(numbers(&["--since", "1h", "wolf"]), [2]);
-    assert_eq!(numbers(&["--since", "2020-01-31"]).len(), 4);
-    let none = bench.run(&["history", "--since", "2999-01-01"]).ok();
-    assert_eq!((none.text(), none.stderr.as_str()), (String::new(), "no submission fits\n"));
-    bench.run(&["history", "--since", "2026-13-01"]).fails(2);
 }
 
 #[test]

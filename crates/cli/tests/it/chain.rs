@@ -3,13 +3,9 @@
 use serde_json::{Value, json};
 
 use crate::{
-    bench::{Bench, fox, png},
+    bench::{Bench, fox, png, small},
     history::history,
 };
-
-fn small<'a>(words: &[&'a str]) -> Vec<&'a str> {
-    [words, &["--size", "64x64"]].concat()
-}
 
 #[test]
 fn a_picture_of_a_batch_is_known_after_it_was_moved() {
@@ -267,16 +263,18 @@ fn the_history_is_searched_by_everything_it_says() {
     bench.run(&small(&["run", "gen-2-flex", "--prompt", "an owl", "-o", "owl.png"])).ok();
     bench.run(&fox(&["-o", "x.png", "--seed", "1"])).ok();
     bench.run(&small(&["generate", "a fox [[content-moderated]]"])).fails(5);
-    let found = |words: &[&str]| {
-        let lines = bench.run(&[&["history", "--json"], words].concat()).ok().text();
-        let lines = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-        lines.map(|line| line["number"].as_u64().unwrap()).collect::<Vec<_>>()
+    let found = |words: &[&str]| -> Vec<Value> {
+        let lines = bench.run(&[&["history", "--json"], words].concat()).ok().lines();
+        lines.iter().map(|line| line["number"].clone()).collect()
     };
     let today = &bench.run(&["history", "--utc"]).ok().text();
     let today = today.lines().nth(1).unwrap().split_whitespace().nth(1).unwrap().to_owned();
     for (words, numbers) in [
         (&["FOX", "2.png"][..], &[2][..]),
         (&["flex"], &[3]),
+        (&["--model", "gen-2-pro", "--limit=1", "owl"], &[]),
+        (&["--model", "gen-2-pro", "--limit=1", "2.png"], &[2]),
+        (&["--since", "2020-01-31"], &[5, 4, 3, 2, 1]),
         (&["moderated"], &[5]),
         (&["--group", "@1"], &[2, 1]),
         (&["--utc", &today, "owl"], &[3]),
@@ -289,6 +287,9 @@ fn the_history_is_searched_by_everything_it_says() {
     ] {
         assert_eq!(found(words), numbers, "{words:?}");
     }
+    let none = bench.run("history --since 2999-01-01").ok();
+    assert_eq!((none.text(), none.stderr.as_str()), (String::new(), "no submission fits\n"));
+    bench.run("history --since 2026-13-01").fails(2);
     bench.run(&["history", "--cost", "much"]).fails(2);
     bench.run(&["history", "--group", "@9"]).fails(2);
 }

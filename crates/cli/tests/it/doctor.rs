@@ -1,13 +1,13 @@
 //! `kiln doctor`, against services that work and services that do not.
 
-use std::{fs, process::Stdio};
+use std::fs;
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use crate::{
     assert_shown,
-    bench::{Bench, Outcome, Place},
+    bench::{Bench, Place},
     server::{Exchange, Server},
 };
 use imagekiln_testbed::ClosedPort;
@@ -26,26 +26,11 @@ fn shown(place: &Place, text: &str) -> String {
     text.replace(&config, "CONFIG").replace(&state, "STATE")
 }
 
-/// Without ports, which no snapshot can contain.
-fn without_port(text: &str) -> String {
-    text.lines()
-        .map(|line| match line.split_once("port ") {
-            Some((before, after)) => {
-                format!(
-                    "{before}port PORT{}\n",
-                    after.trim_start_matches(|c: char| c.is_ascii_digit())
-                )
-            }
-            None => format!("{line}\n"),
-        })
-        .collect()
-}
-
 #[test]
 fn a_good_service_has_no_problem_and_no_task() {
     let bench = Bench::new();
     let outcome = bench.run(&["doctor"]).ok();
-    assert_shown!("doctor_good", without_port(&shown(&bench.place, &outcome.text())));
+    assert_shown!("doctor_good", shown(&bench.place, &outcome.text()));
     let report = bench.run(&["doctor", "--json"]).ok().json();
     assert_eq!(report["ok"], true);
     for check in report["checks"].as_array().unwrap() {
@@ -56,9 +41,8 @@ fn a_good_service_has_no_problem_and_no_task() {
 }
 
 fn doctor(place: &Place, base: &str, code: i32) -> Value {
-    let mut command = place.kiln(&["doctor", "--json"]);
-    command.env("IMAGEKILN_API_KEY", "sk-secret").env("IMAGEKILN_BASE_URL", base);
-    let outcome = Outcome::of(command.output().unwrap()).fails(code);
+    let settings = [("IMAGEKILN_API_KEY", "sk-secret"), ("IMAGEKILN_BASE_URL", base)];
+    let outcome = place.run_with(&settings, "doctor --json").fails(code);
     assert!(!format!("{}{}", outcome.text(), outcome.stderr).contains("sk-secret"));
     let report = outcome.json();
     assert_eq!(report["ok"], code == 0);
@@ -112,19 +96,17 @@ fn a_wrong_clock_is_found_and_the_first_request_has_no_key() {
         (60, 0, "agrees with that of the service"),
     ] {
         let server = Server::new();
-        let mut command = place.kiln(&["doctor", "--json"]);
-        let command = server.point(&mut command).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let child = command.spawn().unwrap();
         let theirs = Timestamp::now() + SignedDuration::from_secs(ahead);
         let date = httpdate::fmt_http_date(theirs.try_into().unwrap());
-        let first = request(&server);
-        assert!(!first.headers.contains("a-key"), "{}", first.headers);
-        first.respond_with(404, &format!("date: {date}\r\n"), &json!({}));
-        let poll = request(&server);
-        assert!(poll.line.starts_with("GET ") && poll.headers.contains("a-key"), "{}", poll.line);
-        poll.respond(200, &json!({ "id": "x", "status": "Task not found" }));
-        let outcome = Outcome::of(child.wait_with_output().unwrap()).fails(code);
-        let report = outcome.json();
+        let doctor = server.run(&mut place.kiln("doctor --json"), |server| {
+            let first = request(server);
+            assert!(!first.headers.contains("a-key"), "{}", first.headers);
+            first.respond_with(404, &format!("date: {date}\r\n"), &json!({}));
+            let poll = request(server);
+            assert!(poll.line.starts_with("GET ") && poll.headers.contains("a-key"));
+            poll.respond(200, &json!({ "id": "x", "status": "Task not found" }));
+        });
+        let report = doctor.fails(code).json();
         assert!(check(&report, "clock").1.contains(expected), "{report}");
         assert_eq!(check(&report, "key").0, "ok");
     }

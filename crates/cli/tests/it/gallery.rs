@@ -1,27 +1,19 @@
 //! `kiln gallery`: the folder that it writes, and its server. `tests/browser` has what people see.
 
-use std::{
-    collections::BTreeMap,
-    fs,
-    io::{Read as _, Write as _},
-    net::TcpStream,
-    path::Path,
-    time::SystemTime,
-};
+use std::{collections::BTreeMap, fs, path::Path, time::SystemTime};
 
 use serde_json::{Value, json};
 
 use crate::{
     batch::runs,
-    bench::Bench,
+    bench::{Bench, small},
     history::history,
+    server::exchange,
     webhook::listening::{Listening, with_length},
 };
 
-const SMALL: [&str; 4] = ["--width", "64", "--height", "64"];
-
 fn generate(bench: &Bench, prompt: &str, output: &str) {
-    bench.run(&[&["generate", prompt, "-o", output, "--seed", "7"], &SMALL[..]].concat()).ok();
+    bench.run(&small(&["generate", prompt, "-o", output, "--seed", "7"])).ok();
 }
 
 /// The items of the page, in its order.
@@ -47,9 +39,7 @@ fn thumbnails(folder: &Path) -> BTreeMap<String, SystemTime> {
 fn the_page_has_the_pictures_of_the_history_and_of_batches() {
     let bench = Bench::new();
     let [red, grey] = ["a <b>red</b> fox", "a grey fox"];
-    bench
-        .run(&[&["generate", red, "-n", "2", "-o", "fox-{index}.{ext}"], &SMALL[..]].concat())
-        .ok();
+    bench.run(&small(&["generate", red, "-n", "2", "-o", "fox-{index}.{ext}"])).ok();
     bench.run(&["generate", "a fox [[content-moderated]]"]).fails(5);
     runs::run(&bench, &[grey], &[]).ok();
     let written = bench.run(&["gallery", "-o", "page"]).ok();
@@ -172,12 +162,8 @@ fn send(
 ) -> (u16, String) {
     let headers: String = headers.iter().map(|header| format!("{header}\r\n")).collect();
     let request = format!("{method} {path} HTTP/1.1\r\n{headers}Connection: close\r\n\r\n{body}");
-    let mut stream = TcpStream::connect(server.address()).unwrap();
-    stream.write_all(request.as_bytes()).unwrap();
-    let mut response = String::new();
-    stream.read_to_string(&mut response).unwrap();
-    let (head, body) = response.split_once("\r\n\r\n").unwrap();
-    (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
+    let (status, _, body) = exchange(server.address(), &request);
+    (status, body)
 }
 
 #[test]

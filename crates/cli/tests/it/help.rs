@@ -1,6 +1,6 @@
 //! The output of `--help` and `models`. It follows the contract, so the snapshots change with it.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::LazyLock};
 
 use crate::{assert_shown, bench::Place, options};
 use imagekiln::{FieldKind, Operation, Region, operations};
@@ -17,7 +17,7 @@ fn the_reference_has_the_options_and_the_fields() {
         "# Reference of kiln\n\nWhat the program prints. `kiln help config` has the settings.\n"
             .to_owned(),
         format!("\n## Exit codes\n{}", block(&format!("{codes}\nRETRY {explained}"))),
-        of_commands(&helps(&place)),
+        of_commands(&HELPS),
         of_fields(),
     ];
     insta::with_settings!({ omit_expression => true }, {
@@ -82,17 +82,9 @@ fn of_fields() -> String {
     page
 }
 
-/// The names of the commands that do not only print their help.
-pub fn commands(place: &Place) -> Vec<String> {
-    let is_group = |help: &str| {
-        let usage = help.lines().find(|line| line.starts_with("Usage:"));
-        usage.is_none_or(|usage| usage.ends_with(" <COMMAND>") || usage.ends_with(" <TOOL>"))
-    };
-    helps(place).into_iter().filter(|(_, help)| !is_group(help)).map(|(name, _)| name).collect()
-}
-
 /// The help of the program, whose name is empty, and of each listed command.
-fn helps(place: &Place) -> Vec<(String, String)> {
+pub static HELPS: LazyLock<Vec<(String, String)>> = LazyLock::new(|| {
+    let place = Place::new();
     let mut names = vec![String::new()];
     let mut helps = Vec::new();
     while let Some(name) = names.pop() {
@@ -104,6 +96,15 @@ fn helps(place: &Place) -> Vec<(String, String)> {
         helps.push((name, help));
     }
     helps
+});
+
+/// The names of the commands that do not only print their help.
+pub fn commands() -> impl Iterator<Item = &'static str> {
+    let is_group = |help: &str| {
+        let usage = help.lines().find(|line| line.starts_with("Usage:"));
+        usage.is_none_or(|usage| usage.ends_with(" <COMMAND>") || usage.ends_with(" <TOOL>"))
+    };
+    HELPS.iter().filter(move |(_, help)| !is_group(help)).map(|(name, _)| name.as_str())
 }
 
 /// The names in the list of commands, which is in groups in the help of the program.

@@ -1,11 +1,11 @@
 //! The API key: `login`, `logout`, the environment, and profiles.
 
-use std::fs;
+use std::{fs, process::Stdio};
 
 use serde_json::json;
 
 use crate::{
-    bench::{Bench, Outcome, Place},
+    bench::{Bench, Outcome, Place, fox},
     server::Server,
 };
 
@@ -20,10 +20,10 @@ fn key_that_is_sent(place: &Place, words: &[&str], variables: &[(&str, &str)]) -
     let server = Server::new();
     let mut command = place.kiln(&[words, &["task", "status", "an-id"]].concat());
     command.env("IMAGEKILN_BASE_URL", server.url()).envs(variables.iter().copied());
-    let child = command.stdout(std::process::Stdio::null()).spawn().unwrap();
+    let child = command.stdout(Stdio::null()).spawn().unwrap();
     let poll = server.next();
-    let key =
-        poll.headers.lines().find_map(|line| line.strip_prefix("x-key: ")).unwrap().to_owned();
+    let key = poll.headers.lines().find_map(|line| line.strip_prefix("x-key: ")).unwrap();
+    let key = key.to_owned();
     poll.respond(200, &json!({ "id": "an-id", "status": "Pending" }));
     child.wait_with_output().unwrap();
     key
@@ -37,11 +37,8 @@ fn a_stored_key_is_used_until_logout() {
     let path = place.config("keys").join("default.key");
     let expected = format!("stored the API key of profile `default` in {}\n", path.display());
     assert_eq!((stored.text(), stored.stderr.as_str()), (expected, ""));
-    let generate = || {
-        let words = ["generate", "a fox", "--width", "64", "--height", "64", "-o", "fox.png"];
-        let mut command = place.kiln(&words);
-        Outcome::of(command.env("IMAGEKILN_BASE_URL", bench.simulator.base_url()).output().unwrap())
-    };
+    let service = [("IMAGEKILN_BASE_URL", bench.simulator.base_url())];
+    let generate = || place.run_with(&service, &fox(&["-o", "fox.png"]));
     generate().ok();
     assert_eq!(
         place.run(&["config", "logout"]).ok().stderr,
@@ -66,10 +63,12 @@ fn text_that_is_no_key_is_not_stored_or_sent_and_not_shown() {
         ("sk-hush\u{e9}", "has characters that no key has"),
     ] {
         place.write("key", text);
-        let mut task = place.kiln(&["task", "status", "an-id"]);
-        task.env("IMAGEKILN_BASE_URL", "http://127.0.0.1:1");
-        let of_file = Outcome::of(task.env("IMAGEKILN_API_KEY_FILE", "key").output().unwrap());
-        let variable = Outcome::of(task.env("IMAGEKILN_API_KEY", text).output().unwrap());
+        let status = |name, value| {
+            let service = ("IMAGEKILN_BASE_URL", "http://127.0.0.1:1");
+            place.run_with(&[service, (name, value)], "task status an-id")
+        };
+        let of_file = status("IMAGEKILN_API_KEY_FILE", "key");
+        let variable = status("IMAGEKILN_API_KEY", text);
         for (outcome, end) in [
             (login(&place, &[], text), "nothing was stored"),
             (of_file, "nothing was sent"),
@@ -123,8 +122,7 @@ fn the_environment_precedes_a_stored_key() {
         let sent = key_that_is_sent(&place, words, variables);
         assert_eq!(sent, expected, "{words:?} {variables:?}");
     }
-    let mut command = place.kiln(&["config", "--json"]);
-    let outcome = Outcome::of(command.envs([file, variable]).output().unwrap()).ok();
+    let outcome = place.run_with(&[file, variable], "config --json").ok();
     assert!(!outcome.text().contains("sk-"), "{}", outcome.text());
 }
 
@@ -185,9 +183,8 @@ fn a_damaged_key_file_is_an_error_that_does_not_quote_it() {
     place.write("empty", "\n");
     place.write("spaces", "sk-a sk-b");
     let status = |path: &str| {
-        let mut command = place.kiln(&["task", "status", "x"]);
-        command.env("IMAGEKILN_BASE_URL", "http://127.0.0.1:1");
-        Outcome::of(command.env("IMAGEKILN_API_KEY_FILE", path).output().unwrap())
+        let service = ("IMAGEKILN_BASE_URL", "http://127.0.0.1:1");
+        place.run_with(&[service, ("IMAGEKILN_API_KEY_FILE", path)], "task status x")
     };
     let file = "the file in IMAGEKILN_API_KEY_FILE,";
     for (path, code, problem) in [
@@ -217,8 +214,7 @@ fn a_simulated_command_reads_no_key_and_no_base_url() {
     // Reading it would fail.
     fs::create_dir_all(place.config("keys/default.key")).unwrap();
     place.configure("base_url = \"http://127.0.0.1:1/v1\"\n");
-    let words = ["generate", "a fox", "--width", "64", "--height", "64", "-o", "fox.png"];
-    place.run(&[&["--simulate"], &words[..]].concat()).ok();
+    place.run(&fox(&["--simulate", "-o", "fox.png"])).ok();
     assert_eq!(place.files(), ["fox.png"]);
-    place.run(&words).fails(1);
+    place.run(&fox(&["-o", "fox.png"])).fails(1);
 }

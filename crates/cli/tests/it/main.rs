@@ -45,7 +45,6 @@ mod recording;
 mod resolving;
 #[cfg(unix)]
 mod resuming;
-#[cfg(unix)]
 mod running;
 mod saving;
 mod server;

@@ -14,6 +14,7 @@ use self::agent::{Agent, preview};
 use crate::{
     bench::{AGES, Bench, Outcome, Place, png},
     history::history,
+    once::assert_paid,
 };
 use imagekiln_simulator::Config;
 
@@ -39,11 +40,6 @@ fn patient() -> Bench {
     let bench = Bench::with(Config { ready_after: AGES, ..Config::default() });
     bench.simulator.clock().set_speed(0.0);
     bench
-}
-
-#[track_caller]
-fn assert_paid(bench: &Bench, tasks: u64) {
-    assert_eq!(bench.simulator.counts().accepted, tasks);
 }
 
 #[test]
@@ -382,12 +378,10 @@ fn only_allowed_folders_are_read_and_written() {
     }
     let text = format!("{:?}", agent.messages());
     assert!(!text.contains(bench.simulator.api_key()));
-    let mut root = bench.kiln(&BUDGET);
-    let refused = Outcome::of(root.current_dir("/").output().unwrap()).fails(2);
+    let refused = Outcome::of_run(bench.kiln(&BUDGET).current_dir("/")).fails(2);
     assert!(refused.stderr.contains("may not use all of /"), "{}", refused.stderr);
     // What others have made elsewhere is not shown.
-    let mut elsewhere = bench.place.kiln(&BUDGET);
-    bench.point(&mut elsewhere);
+    let mut elsewhere = bench.kiln(&BUDGET);
     let mut agent = Agent::start(elsewhere.current_dir(outside.path("")));
     assert_eq!(agent.call("pictures", json!({}))["pictures"], json!([]));
     assert!(agent.call("look", json!({ "number": "@1" }))["message"].is_string());

@@ -5,7 +5,7 @@ use std::{fs, thread};
 use serde_json::json;
 
 use crate::{
-    bench::{AGES, Bench, Place, fox},
+    bench::{AGES, Bench, fox},
     history::history,
     running::Running,
 };
@@ -16,7 +16,7 @@ fn keyed<'a>(key: &'a str, more: &[&'a str]) -> Vec<&'a str> {
 }
 
 #[track_caller]
-fn assert_paid(bench: &Bench, tasks: u64) {
+pub fn assert_paid(bench: &Bench, tasks: u64) {
     assert_eq!(bench.simulator.counts().accepted, tasks);
 }
 
@@ -65,8 +65,7 @@ fn a_killed_command_and_two_at_once_pay_once() {
     bench.simulator.clock().set_speed(0.0);
     let mut run = Running::start(&mut bench.kiln(&keyed("cover", &[])));
     run.until("submitted task");
-    run.child.kill().unwrap();
-    run.child.wait().unwrap();
+    run.kill();
     let mut both = [(); 2].map(|()| Running::start(&mut bench.kiln(&keyed("cover", &[]))));
     for run in &mut both {
         run.until("@1 has the key");
@@ -118,22 +117,8 @@ fn a_failure_names_the_next_attempt() {
 }
 
 #[test]
-fn a_key_needs_a_place_where_the_picture_is_found() {
+fn simulated_tasks_end_with_their_command() {
     let bench = Bench::new();
-    for (more, problem) in [
-        (&["-o", "-"][..], "standard output or a device cannot be found again"),
-        (&["--no-history"], "--key needs the history"),
-        (&["--attempt", "0"], "0 is not in 1.."),
-    ] {
-        let refused = bench.run(&keyed("cover", more)).fails(2);
-        assert!(refused.stderr.contains(problem), "{}", refused.stderr);
-    }
-    let empty = bench.run(&keyed(" ", &[])).fails(2);
-    assert!(empty.stderr.contains("the key is empty"), "{}", empty.stderr);
-    let alone = Place::new().run(&fox(&["--attempt", "2"])).fails(2);
-    assert!(alone.stderr.contains("--key <KEY>"), "{}", alone.stderr);
-    assert_paid(&bench, 0);
-    // Simulated tasks end with their command.
     bench.place.run(&keyed("cover", &["--simulate"])).ok();
     assert!(history(&bench).is_empty());
 }

@@ -4,7 +4,7 @@ use serde_json::json;
 use tokio::runtime::Runtime;
 
 use crate::{
-    bench::{Bench, Outcome, fox, kind_of},
+    bench::{Bench, fox, kind_of},
     history::history,
 };
 use imagekiln::journal::{Directory, Journal as _, Step};
@@ -24,8 +24,7 @@ fn advised<'a>(text: &'a str, start: &str) -> Vec<&'a str> {
 fn lost(bench: &Bench, words: &[&str]) -> String {
     bench.simulator.faults().add("reply-lost@submission:1x").unwrap();
     bench.run(words).fails(8);
-    let tasks = bench.simulator.tasks();
-    tasks.into_iter().max_by_key(|task| task.accepted_at).unwrap().id
+    bench.last_task().id
 }
 
 #[test]
@@ -109,9 +108,8 @@ fn an_id_that_is_not_that_of_the_task_is_refused() {
     assert_eq!(states, ["unknown", "unfinished"]);
 
     // Without a poll that succeeds, nothing is recorded.
-    let mut command = bench.kiln(&["task", "resolve", "@2", &id]);
-    command.env("IMAGEKILN_API_KEY", "A-WRONG-KEY");
-    Outcome::of(command.output().unwrap()).fails(3);
+    let key = [("IMAGEKILN_API_KEY", "A-WRONG-KEY")];
+    bench.run_with(&key, &["task", "resolve", "@2", &id]).fails(3);
     assert_eq!(history(&bench)[0]["id"], json!(null));
     bench.run(&["task", "dismiss", "@2"]).ok();
     let refused = bench.run(&["task", "resolve", "@2", &id]).fails(2).stderr;

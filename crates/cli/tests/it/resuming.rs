@@ -1,9 +1,7 @@
 //! `kiln resume`: a killed command loses no paid picture, and nothing is paid for twice.
 
 use std::{
-    fs,
-    process::Stdio,
-    thread,
+    fs, thread,
     time::{Duration, SystemTime},
 };
 
@@ -12,7 +10,7 @@ use imagekiln_simulator::Config;
 use serde_json::json;
 
 use crate::{
-    bench::{AGES, Bench, Outcome, Place, fox, kind_of},
+    bench::{AGES, Bench, Outcome, Place, fox, kind_of, small},
     history::history,
     running::{Running, resume_command},
     server::Server,
@@ -27,9 +25,10 @@ fn waiting(output: &str) -> (Bench, Running) {
     (bench, run)
 }
 
-fn kill(mut run: Running) {
-    run.child.kill().unwrap();
-    run.child.wait().unwrap();
+/// Submits a task whose picture is small.
+fn submit(bench: &Bench, prompt: &str, output: &str) {
+    let words = ["task", "submit", "gen-2-pro", "--prompt", prompt, "--output", output];
+    bench.run(&small(&words)).ok();
 }
 
 #[track_caller]
@@ -41,14 +40,13 @@ fn assert_charged_once(bench: &Bench) {
 #[test]
 fn a_killed_command_is_resumed_with_its_picture_where_it_was_meant_to_go() {
     let (bench, run) = waiting("fox.png");
-    kill(run);
+    run.kill();
     assert_eq!(history(&bench)[0]["state"], "unfinished");
     bench.simulator.clock().advance(AGES);
 
     fs::create_dir(bench.place.path("elsewhere")).unwrap();
-    let mut resume = bench.kiln(&["resume"]);
     let elsewhere = bench.place.path("elsewhere").canonicalize().unwrap();
-    let resumed = Outcome::of(resume.current_dir(elsewhere).output().unwrap()).ok();
+    let resumed = Outcome::of_run(bench.kiln("resume").current_dir(elsewhere)).ok();
     let path = bench.place.path("fox.png").canonicalize().unwrap();
     assert_eq!(resumed.text(), format!("{}\n", path.display()));
     assert_eq!(kind_of(&bench.place.read("fox.png")), ImageFormat::Png);
@@ -63,11 +61,11 @@ fn a_killed_command_is_resumed_with_its_picture_where_it_was_meant_to_go() {
 #[test]
 fn a_picture_that_was_meant_for_standard_output_is_saved_in_the_directory_of_its_command() {
     let (bench, run) = waiting("-");
-    kill(run);
+    run.kill();
     bench.simulator.clock().advance(AGES);
     let elsewhere = tempfile::tempdir().unwrap();
-    let mut resume = bench.kiln(&["resume"]);
-    let resumed = Outcome::of(resume.current_dir(elsewhere.path()).output().unwrap()).ok().text();
+    let mut resume = bench.kiln("resume");
+    let resumed = Outcome::of_run(resume.current_dir(elsewhere.path())).ok().text();
     let directory = bench.place.path("").canonicalize().unwrap();
     let name = std::path::Path::new(resumed.trim()).strip_prefix(directory).unwrap();
     let name = name.to_str().unwrap();
@@ -79,7 +77,7 @@ fn a_picture_that_was_meant_for_standard_output_is_saved_in_the_directory_of_its
 #[test]
 fn a_task_of_another_service_is_left_to_its_profile() {
     let (bench, run) = waiting("fox.png");
-    kill(run);
+    run.kill();
     bench.place.configure("[profile.work]\nmax_active = 2\n");
     let other = Server::new();
     for words in [&["resume"][..], &["task", "wait", "@1"], &["task", "save", "@1"]] {
@@ -88,7 +86,7 @@ fn a_task_of_another_service_is_left_to_its_profile() {
             ("default", "set the base URL and the key of that service"),
         ] {
             let mut command = bench.kiln(&[words, &["--profile", profile]].concat());
-            let refused = Outcome::of(other.point(&mut command).output().unwrap()).fails(6);
+            let refused = Outcome::of_run(other.point(&mut command)).fails(6);
             let stderr = refused.stderr;
             assert!(stderr.contains("@1 was sent to another service, http://127"), "{stderr}");
             assert!(stderr.contains(advice), "{stderr}");
@@ -108,8 +106,7 @@ fn another_key_of_the_service_is_named_once() {
         bench.run(&fox(&["--output", output])).ok();
     }
     for (key, warnings) in [(bench.simulator.api_key(), 0), ("sk-of-another-account", 1)] {
-        let mut command = bench.kiln(&["task", "status", "@1"]);
-        let outcome = Outcome::of(command.env("IMAGEKILN_API_KEY", key).output().unwrap());
+        let outcome = bench.run_with(&[("IMAGEKILN_API_KEY", key)], "task status @1");
         let found = outcome.stderr.matches("@1 was paid with another API key").count();
         assert_eq!(found, warnings, "{outcome:?}");
     }
@@ -129,7 +126,7 @@ fn a_submission_killed_before_its_response_is_unknown_and_never_sent_again() {
         std::thread::yield_now();
     }
     assert_eq!(history(&bench)[0]["state"], "submitting");
-    kill(run);
+    run.kill();
 
     assert_eq!(history(&bench)[0]["state"], "unknown");
     let listed = bench.run(&["task", "list"]).ok().text();
@@ -174,18 +171,13 @@ fn a_task_that_another_command_waits_for_is_left_to_it() {
 fn two_resumes_at_once_save_each_picture_once() {
     let bench = Bench::ready_after(AGES);
     for name in ["1.jpg", "2.jpg", "3.jpg", "4.jpg"] {
-        let words = ["--width", "64", "--height", "64", "--prompt", "a fox", "--output", name];
-        bench.run(&[&["task", "submit", "gen-2-pro"], &words[..]].concat()).ok();
+        submit(&bench, "a fox", name);
     }
     bench.simulator.clock().advance(AGES);
-    let start = || {
-        let mut command = bench.kiln(&["resume"]);
-        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
-    };
-    let both = [start(), start()].map(|child| Outcome::of(child.wait_with_output().unwrap()).ok());
-    let mut saved: Vec<_> = both.iter().flat_map(|outcome| outcome.stdout.clone()).collect();
-    saved.retain(|byte| *byte == b'\n');
-    assert_eq!((saved.len(), bench.simulator.counts().delivered), (4, 4));
+    let both = [(); 2].map(|()| Running::start(&mut bench.kiln("resume"))).map(Running::end);
+    let saved = both.iter().inspect(|(code, ..)| assert_eq!(*code, 0));
+    let saved: usize = saved.map(|(_, stdout, _)| stdout.lines().count()).sum();
+    assert_eq!((saved, bench.simulator.counts().delivered), (4, 4));
     assert_eq!(bench.place.files(), ["1.jpg", "2.jpg", "3.jpg", "4.jpg"]);
 }
 
@@ -196,8 +188,7 @@ fn one_failure_does_not_stop_the_others() {
     for (prompt, file) in
         [("a fox", "pictures/lost.jpg"), ("[[error]]", "error.jpg"), ("a wolf", "wolf.jpg")]
     {
-        let words = ["--width", "64", "--height", "64", "--prompt", prompt, "--output", file];
-        bench.run(&[&["task", "submit", "gen-2-pro"], &words[..]].concat()).ok();
+        submit(&bench, prompt, file);
     }
     fs::remove_dir(bench.place.path("pictures")).unwrap();
     bench.simulator.clock().advance(AGES);
@@ -220,7 +211,7 @@ fn one_failure_does_not_stop_the_others() {
 #[test]
 fn an_interrupted_resume_can_be_repeated() {
     let (bench, run) = waiting("fox.png");
-    kill(run);
+    run.kill();
     let mut run = Running::start(&mut bench.kiln(&["-vv", "resume"]));
     run.until("polled");
     run.interrupt();
@@ -244,8 +235,7 @@ fn a_history_that_is_removed_during_a_submission_loses_no_picture() {
     let run = Running::start(server.point(&mut command));
     let post = server.next();
     fs::remove_dir_all(place.history()).unwrap();
-    let url = format!("{}/v1/get_result?id=a1", server.url());
-    post.respond(200, &json!({ "id": "a1", "polling_url": url, "cost": 3 }));
+    post.respond(200, &server.accepted("a1"));
     let (code, _, said) = run.end();
     assert_eq!(code, 6, "{said}");
     assert!(said.contains("error: task a1 is paid for, but not recorded in "), "{said}");
@@ -268,7 +258,7 @@ fn the_advice_for_a_task_that_was_not_recorded_records_it() {
     // Another process is stopped while it has the lock of the record.
     let stopped = fs::File::open(bench.place.history().join("open/1.json")).unwrap();
     stopped.lock().unwrap();
-    bench.simulator.clock().set_speed(60.0);
+    bench.simulator.clock().set_speed(1.0);
     let (code, _, said) = run.end();
     assert_eq!(code, 6, "{said}");
     drop(stopped);
@@ -326,8 +316,7 @@ fn a_damaged_record_is_shown_and_left_alone() {
 #[test]
 fn a_picture_that_did_not_get_its_name_is_unfinished() {
     let bench = Bench::new();
-    let words = ["--width", "64", "--height", "64", "--output", "{slug}/fox.{ext}"];
-    bench.run(&[&["task", "submit", "gen-2-pro", "--prompt", "a fox"], &words[..]].concat()).ok();
+    submit(&bench, "a fox", "{slug}/fox.{ext}");
     // The check before the payment may have made it.
     let _ = fs::remove_dir(bench.place.path("a-fox"));
     bench.place.write("a-fox", "a file");
@@ -349,7 +338,7 @@ fn a_task_that_another_command_waits_for_can_be_saved() {
     assert_eq!(history(&bench)[0]["state"], "waiting");
     assert_eq!(bench.run(&["task", "save", "@1"]).ok().text(), "fox.png\n");
     assert_eq!(history(&bench)[0]["state"], "saved");
-    kill(run);
+    run.kill();
     assert_eq!(history(&bench)[0]["state"], "saved");
     assert_eq!(bench.run(&["resume"]).ok().stderr, "nothing is unfinished\n");
     bench.run(&["task", "submit", "gen-2-pro", "--prompt", "a fox"]).ok();
@@ -363,8 +352,7 @@ fn a_task_that_another_command_waits_for_can_be_saved() {
 fn a_task_that_is_being_saved_is_left_to_its_command() {
     let bench = Bench::ready_after(AGES);
     bench.simulator.clock().set_speed(0.0);
-    let words = ["--width", "64", "--height", "64", "--prompt", "a fox", "--output", "fox.png"];
-    bench.run(&[&["task", "submit", "gen-2-pro"], &words[..]].concat()).ok();
+    submit(&bench, "a fox", "fox.png");
     let mut run = Running::start(&mut bench.kiln(&["-vv", "task", "save", "@1"]));
     run.until("polled");
     let resumed = bench.run(&["resume", "--deadline", "5"]).ok();
@@ -381,7 +369,7 @@ fn a_task_that_is_being_saved_is_left_to_its_command() {
 #[test]
 fn a_command_does_not_keep_others_from_resuming_what_it_did_not_submit() {
     let (bench, first) = waiting("first.png");
-    kill(first);
+    first.kill();
     let mut second = Running::start(&mut bench.kiln(&fox(&["--output", "second.png"])));
     second.until("submitted task");
     second.signal("-STOP");
@@ -389,5 +377,5 @@ fn a_command_does_not_keep_others_from_resuming_what_it_did_not_submit() {
     let resumed = bench.run(&["resume"]).ok();
     assert_eq!(resumed.text(), "first.png\n");
     assert!(resumed.stderr.contains("another command is waiting for @2"), "{}", resumed.stderr);
-    kill(second);
+    second.kill();
 }

@@ -14,9 +14,8 @@ use crate::{
 fn add(bench: &Bench, prompts: &[&str]) -> Vec<String> {
     bench.place.write("jobs.txt", prompts.join("\n"));
     let words = ["batch", "run", "jobs.txt", "-o", "pictures", "--width", "64", "--height", "64"];
-    let added = bench.place.run(&[&words[..], &["--add-only", "--json"]].concat()).ok().text();
-    let names = added.lines().map(|line| {
-        let job: Value = serde_json::from_str(line).unwrap();
+    let added = bench.place.run(&[&words[..], &["--add-only", "--json"]].concat()).ok().lines();
+    let names = added.iter().map(|job| {
         assert_eq!(job["state"], "queued", "{job}");
         job["name"].as_str().unwrap().to_owned()
     });
@@ -81,9 +80,8 @@ fn calls_drive_a_job_to_its_picture() {
 fn another_call_continues_after_a_kill_and_pays_once() {
     let bench = Bench::ready_after(AGES);
     let names = add(&bench, &["a fox"]);
-    let mut killed = waiting(&bench, &names[0]);
-    killed.child.kill().unwrap();
-    killed.child.wait().unwrap();
+    let killed = waiting(&bench, &names[0]);
+    killed.kill();
     bench.simulator.clock().advance(AGES);
     let saved = advance(&bench, &names[0], &[]).ok().text();
     assert!(saved.contains(": saved pictures/"), "{saved}");

@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Runs a command on the ledger of the pictures.
-pub fn batch(bench: &Bench, words: &[&str]) -> crate::bench::Outcome {
+pub fn batch(bench: &Bench, words: &[&str]) -> Outcome {
     bench.run(&[&["batch"], words, &["--ledger", "pictures"]].concat())
 }
 
@@ -219,8 +219,7 @@ fn the_ledgers_of_a_user_are_remembered_once() {
         lines.map(|line| serde_json::from_str(line).unwrap()).collect::<Vec<serde_json::Value>>()
     };
     bench.place.write("jobs.txt", "a fox");
-    let mut unrecorded = bench.kiln(&[&RUN[..], &["jobs.txt"]].concat());
-    Outcome::of(unrecorded.env("KILN_NO_HISTORY", "1").output().unwrap()).ok();
+    bench.run_with(&[("KILN_NO_HISTORY", "1")], &[&RUN[..], &["jobs.txt"]].concat()).ok();
     assert!(known().is_empty());
     run(&bench, &["a fox"], &[]).ok();
     run(&bench, &["a wolf"], &["--ledger", "./pictures/.kiln-batch.db"]).ok();

@@ -8,25 +8,8 @@ use crate::{
     bench::{Bench, Outcome, Place, kind_of},
 };
 
-pub const RUN: [&str; 10] = [
-    "batch",
-    "run",
-    "--output",
-    "pictures",
-    "--names",
-    "{index}.{ext}",
-    "--width",
-    "64",
-    "--height",
-    "64",
-];
-
-/// The events on standard output.
-#[track_caller]
-pub fn events(text: &str) -> Vec<Value> {
-    let parse = |line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
-    text.lines().map(parse).collect()
-}
+pub const RUN: [&str; 8] =
+    ["batch", "run", "--output", "pictures", "--names", "{index}.{ext}", "--size", "64x64"];
 
 /// A file with these prompts, and the words that run it.
 pub fn run(bench: &Bench, prompts: &[&str], more: &[&str]) -> Outcome {
@@ -42,7 +25,7 @@ fn every_picture_is_saved_once() {
     assert_shown!("report", outcome.text());
     assert_eq!(outcome.stderr, "");
     let outcome = run(&bench, &[&foxes[..], &["a wolf"]].concat(), &["--json"]).ok();
-    let events = events(&outcome.text());
+    let events = outcome.lines();
     assert!(events.iter().all(|event| event["event"].is_string()));
     let (report, jobs) = events.split_last().unwrap();
     assert_eq!((&report["event"], &report["states"]["saved"]), (&"report".into(), &4.into()));
@@ -121,9 +104,7 @@ fn nothing_runs_if_a_line_is_invalid() {
     let words = ["batch", "run", "--output", "pictures", "--prompt", "a", "--names", "a{"];
     let outcome = bench.run(&words).fails(2);
     assert!(outcome.stderr.contains("invalid --names: could not parse"), "{}", outcome.stderr);
-    let words =
-        ["batch", "run", "-o", "pictures", "--prompt", "a", "--seed", "1,2", "--names", "a"];
-    let outcome = bench.run(&words).fails(2);
+    let outcome = bench.run("batch run -o pictures --prompt a --seed 1,2 --names a").fails(2);
     assert!(outcome.stderr.contains("has the target of another job"), "{}", outcome.stderr);
     assert_eq!(bench.simulator.counts().accepted, 0);
 }
@@ -133,8 +114,7 @@ fn a_run_without_jobs_continues_a_ledger() {
     let bench = Bench::new();
     bench.place.write("jobs.txt", "a fox\na wolf\n");
     let words = [&RUN[..], &["jobs.txt", "--max-active", "1"]].concat();
-    let refused = bench.kiln(&words).env("IMAGEKILN_API_KEY", "wrong").output().unwrap();
-    let refused = Outcome::of(refused).fails(3);
+    let refused = bench.run_with(&[("IMAGEKILN_API_KEY", "wrong")], &words).fails(3);
     assert_shown!("wrong_key", refused.stderr);
     bench.run(&["batch", "run", "--output", "pictures"]).ok();
     assert_eq!(bench.simulator.counts().accepted, 2);
@@ -196,10 +176,11 @@ fn a_ledger_belongs_to_one_service() {
     let refused = bench.run(&words).fails(2).stderr;
     let service = bench.simulator.base_url();
     assert!(refused.contains(&format!("belongs to the service {service}")), "{refused}");
-    let mut command = bench.kiln(&["batch", "run", "--output", "pictures", "--json"]);
-    command.env("IMAGEKILN_BASE_URL", other.simulator.base_url());
-    command.env("IMAGEKILN_API_KEY", other.simulator.api_key());
-    let refused = Outcome::of(command.output().unwrap()).fails(2);
+    let service = [
+        ("IMAGEKILN_BASE_URL", other.simulator.base_url()),
+        ("IMAGEKILN_API_KEY", other.simulator.api_key()),
+    ];
+    let refused = bench.run_with(&service, "batch run --output pictures --json").fails(2);
     assert_eq!(refused.events().last().unwrap()["kind"], "elsewhere");
     assert!(other.simulator.requests().is_empty());
     assert_eq!(named(&bench, "submitted").len(), 1);

@@ -80,8 +80,7 @@ fn the_short_options_are_those_of_single_pictures() {
     bench.place.write("jobs.csv", "prompt,width,height\na fox,256,64\n");
     let words = ["batch", "run", "jobs.csv", "-o", "other", "-s", "128x64"];
     bench.run(&words).ok();
-    let task = bench.simulator.tasks().into_iter().max_by_key(|task| task.accepted_at).unwrap();
-    assert_eq!(task.request["width"], 256);
+    assert_eq!(bench.last_request()["width"], 256);
 }
 
 #[test]

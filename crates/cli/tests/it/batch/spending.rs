@@ -2,10 +2,7 @@
 
 use serde_json::json;
 
-use super::{
-    ledgers::batch,
-    runs::{events, run},
-};
+use super::{ledgers::batch, runs::run};
 use crate::{
     assert_shown,
     bench::{Bench, Outcome},
@@ -39,10 +36,8 @@ fn archived_jobs_leave_and_are_not_paid_again() {
     assert!(empty.stderr.contains("there is no ledger at pictures"), "{}", empty.stderr);
     run(&bench, &prompts, &[]).ok();
     let spending = spent(&bench, &[]).ok().text();
-    assert_eq!(
-        batch(&bench, &["jobs", "archive", "--older-than", "1d"]).ok().text(),
-        "0 jobs archived\n"
-    );
+    let none = batch(&bench, &["jobs", "archive", "--older-than", "1d"]).ok().text();
+    assert_eq!(none, "0 jobs archived\n");
     let archived = batch(&bench, &["jobs", "archive", "--older-than", "0", "--json"]).ok().json();
     assert_eq!(archived, json!({ "event": "archived", "jobs": 2 }));
     assert_eq!(batch(&bench, &["status"]).ok().text(), "the ledger contains no jobs\n");
@@ -65,8 +60,8 @@ fn jobs_have_the_group_and_the_priority_of_their_line_or_of_the_option() {
     );
     let words = ["batch", "run", "jobs.csv", "-o", "pictures", "--max-active", "1"];
     let more = ["--width", "64", "--height", "64", "--group", "cleo", "--priority", "-1", "--json"];
-    let text = bench.run(&[&words[..], &more].concat()).ok().text();
-    let saved = events(&text).into_iter().filter(|event| event["state"] == "saved");
+    let events = bench.run(&[&words[..], &more].concat()).ok().lines();
+    let saved = events.into_iter().filter(|event| event["state"] == "saved");
     let saved: Vec<_> =
         saved.map(|event| json!([event["name"], event["group"], event["priority"]])).collect();
     assert_eq!(
@@ -97,10 +92,7 @@ fn prices_of_the_settings_hold_until_a_cost_is_known() {
 #[test]
 fn a_price_by_megapixel_holds_after_a_cost_is_known() {
     let bench = Bench::new();
-    let batch = |command: &str| {
-        let words: Vec<_> = command.split(' ').chain(["--ledger", "pictures"]).collect();
-        bench.run(&[&["batch"], &words[..]].concat())
-    };
+    let batch = |line: &str| bench.run(&format!("batch {line} --ledger pictures"));
     let set = |price: &str| bench.run(&["config", "set", "prices", price]);
     set("gen-2-pro=3/GP").fails(2);
     set("gen-2-pro=1 + 200/MP").ok();

@@ -1,6 +1,6 @@
 //! `kiln batch run --listen`.
 
-use super::runs::{events, run};
+use super::runs::run;
 use crate::{
     assert_shown,
     bench::{Bench, Outcome},
@@ -18,11 +18,8 @@ fn run_with_secret(bench: &Bench, prompts: &[&str], more: &[&str]) -> Outcome {
 fn a_webhook_finds_the_task_of_a_lost_response() {
     let bench = Bench::new();
     let outcome = run_with_secret(&bench, &["a fox [[reply-lost]]"], &["--json"]).ok();
-    let states: Vec<_> = events(&outcome.text())
-        .into_iter()
-        .filter(|event| event["event"] == "job")
-        .map(|event| event["state"].clone())
-        .collect();
+    let events = outcome.lines().into_iter().filter(|event| event["event"] == "job");
+    let states: Vec<_> = events.map(|event| event["state"].clone()).collect();
     // The webhook may arrive before the connection of the response is closed.
     assert!(["unknown", "submitted"].map(Into::into).contains(&states[0]), "{states:?}");
     assert_eq!(states[1..], ["ready", "saved"]);

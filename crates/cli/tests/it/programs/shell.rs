@@ -3,14 +3,13 @@
 
 use std::{collections::BTreeSet, path::Path, time::Duration};
 
-use imagekiln_simulator::TaskView;
-use serde_json::Value;
-
 use super::Stage;
 use crate::{
-    bench::{Bench, png},
+    bench::png,
     book::{RUN, blocks::blocks},
+    history::history,
 };
+use imagekiln_simulator::TaskView;
 
 /// Longer than most commands take.
 const LONGEST: Duration = Duration::from_millis(600);
@@ -80,11 +79,6 @@ fn survives(code: &str) {
     let files: BTreeSet<_> = paid.iter().map(|entry| entry["path"].as_str().unwrap()).collect();
     assert!(files.iter().all(|file| Path::new(file).exists()), "{files:?}");
     assert_eq!(files.len(), paid.len(), "a picture was replaced");
-}
-
-fn history(bench: &Bench) -> Vec<Value> {
-    let listed = bench.run(&["history", "--json", "--limit", "1000"]).ok().text();
-    listed.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 /// Saves what a killed command submitted. A person looks for what `kiln` does not know.

@@ -40,6 +40,7 @@ fn a_prompt_and_jobs_can_be_typed() {
     terminal.until("waiting for jobs on standard input; Ctrl-D ends them");
     terminal.press("a fox\r\x04");
     terminal.end().ok();
+    assert!(terminal.text().contains("1 job from stdin"), "{}", terminal.text());
 }
 
 #[test]
