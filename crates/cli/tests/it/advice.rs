@@ -90,7 +90,7 @@ fn the_directory_of_a_command_is_made_again() {
     let mut submit = bench.kiln(&SUBMIT);
     Outcome::of_run(submit.current_dir(bench.place.path("pictures"))).ok();
     remove_pictures(&bench);
-    follow(&bench, &bench.run(&["resume"]).fails(6).stderr);
+    follow(&bench, &bench.run("resume").fails(6).stderr);
 }
 
 /// A directory that was removed during the wait does not stop a command with `--mkdir`.
@@ -119,7 +119,7 @@ fn a_place_that_can_not_be_written_to_is_replaced() {
             assert!(resume_command(&said).ends_with("task save @1 --output ."), "{said}");
             follow(&bench, &said);
             // The place of the submission is forgotten.
-            assert_eq!(bench.run(&["resume"]).ok().stderr, "nothing is unfinished\n");
+            assert_eq!(bench.run("resume").ok().stderr, "nothing is unfinished\n");
         }
     }
 }
@@ -141,8 +141,7 @@ fn a_dangling_link_is_replaced() {
 fn another_output_is_kept_in_the_command() {
     let bench = Bench::new();
     submitted(&bench, &["-o", "a.png"]);
-    let words = ["task", "save", "@1", "-o", "pictures/b.png", "--overwrite"];
-    let said = bench.run(&words).fails(6).stderr;
+    let said = bench.run("task save @1 -o pictures/b.png --overwrite").fails(6).stderr;
     assert_eq!(follow(&bench, &said), "pictures/b.png");
 }
 
@@ -271,7 +270,7 @@ fn the_last_line_of_several_pictures_names_what_is_left() {
     let last = "error: 2 of 2 pictures were not saved\n\
                 advice: 2 are paid for: run the command in the report of each\n";
     assert!(said.ends_with(last), "{said}");
-    let resumed = bench.run(&["resume"]).fails(6).stderr;
+    let resumed = bench.run("resume").fails(6).stderr;
     assert!(resumed.ends_with("2 are paid for: run the command in the report of each\n"));
     for (number, report) in said.split("picture ").skip(1).take(2).enumerate() {
         bench.shell(resume_command(report)).ok();

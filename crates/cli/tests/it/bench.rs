@@ -277,6 +277,13 @@ impl Outcome {
         self
     }
 
+    /// Asserts that standard error has this text.
+    #[track_caller]
+    pub fn says(&self, text: &str) -> &Self {
+        assert!(self.stderr.contains(text), "no `{text}` in: {}", self.stderr);
+        self
+    }
+
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.stdout).into_owned()
     }

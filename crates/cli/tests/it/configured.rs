@@ -37,9 +37,9 @@ fn the_defaults_of_requests_apply_unless_flags_are_given() {
     let saved = bench.run("generate 'a fox' -s 64x64").ok().text();
     assert!(saved.starts_with("pictures/a-fox-"), "{saved}");
     bench.place.configure("size = \"64x64\"\noutput = \"pictures/fox.png\"\n");
-    bench.run(&["task", "submit", "gen-2-pro", "--prompt", "a fox"]).ok();
+    bench.run("task submit gen-2-pro --prompt 'a fox'").ok();
     bench.place.configure("");
-    bench.run(&["resume"]).ok();
+    bench.run("resume").ok();
     assert_eq!(kind_of(&bench.place.read("pictures/fox.png")), image::ImageFormat::Png);
 }
 
@@ -53,8 +53,7 @@ fn the_service_is_that_of_the_file() {
     ));
     let key = [("IMAGEKILN_API_KEY", bench.simulator.api_key())];
     for (more, deadline) in [(&[][..], "1 s"), (&["--deadline=0.5"], "0.5 s")] {
-        let said = bench.place.run_with(&key, &fox(more)).fails(6).stderr;
-        assert!(said.contains(&format!("deadline of {deadline}")), "{said}");
+        bench.place.run_with(&key, &fox(more)).fails(6).says(&format!("deadline of {deadline}"));
     }
     assert_eq!(bench.simulator.counts().accepted, 2);
 }
@@ -97,7 +96,7 @@ fn a_webhook_secret_comes_from_a_file() {
         assert!(!warned.contains("whsec-2"), "{warned}");
         bench.run(&[words, &argument, &file].concat()).fails(2);
     }
-    bench.run(&["generate", "a fox", "--webhook-secret-file", "nowhere"]).fails(1);
+    bench.run("generate 'a fox' --webhook-secret-file nowhere").fails(1);
     let server = Server::new();
     let words = [&SUBMIT[..], &file].concat();
     let submit = server.run(&mut bench.place.kiln(&words), |server| {

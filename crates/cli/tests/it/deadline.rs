@@ -54,7 +54,7 @@ fn a_request_without_a_response_is_unknown_after_the_grace() {
     assert!(advice.contains("`kiln task resolve @1 ID`"), "{advice}");
     assert!(advice.contains("`kiln task dismiss @1`"), "{advice}");
     assert_eq!(states(&place), ["unknown"]);
-    place.run(&["task", "dismiss", "@1"]).ok();
+    place.run("task dismiss @1").ok();
     assert_eq!(states(&place), ["dismissed"]);
 }
 
@@ -103,13 +103,13 @@ fn pictures_that_had_no_turn_are_not_submitted() {
     );
     assert_eq!(bench.simulator.counts().accepted, 2);
     bench.simulator.clock().advance(AGES);
-    assert_eq!(bench.run(&["resume"]).ok().text().lines().count(), 2);
+    assert_eq!(bench.run("resume").ok().text().lines().count(), 2);
 }
 
 #[test]
 fn the_status_of_a_task_has_a_deadline_too() {
     let (place, server) = (Place::new(), Server::new());
-    let mut command = place.kiln(&["task", "status", "a1", "--deadline", "1", "--json"]);
+    let mut command = place.kiln("task status a1 --deadline 1 --json");
     let error = ends(server.point(&mut command), 6).error();
     assert_eq!((&error["kind"], &error["task"]["id"]), (&json!("deadline"), &json!("a1")));
 }

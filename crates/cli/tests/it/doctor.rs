@@ -29,9 +29,9 @@ fn shown(place: &Place, text: &str) -> String {
 #[test]
 fn a_good_service_has_no_problem_and_no_task() {
     let bench = Bench::new();
-    let outcome = bench.run(&["doctor"]).ok();
+    let outcome = bench.run("doctor").ok();
     assert_shown!("doctor_good", shown(&bench.place, &outcome.text()));
-    let report = bench.run(&["doctor", "--json"]).ok().json();
+    let report = bench.run("doctor --json").ok().json();
     assert_eq!(report["ok"], true);
     for check in report["checks"].as_array().unwrap() {
         assert_eq!(check["state"], "ok", "{check}");
@@ -125,10 +125,10 @@ fn request(server: &Server) -> Exchange {
 #[test]
 fn what_is_missing_or_damaged_is_found() {
     let place = Place::new();
-    let report = place.run(&["doctor", "--json"]).fails(2).json();
+    let report = place.run("doctor --json").fails(2).json();
     assert!(check(&report, "address").1.contains("the API key and the base URL are not set"));
     place.configure("modle = 1");
-    let outcome = place.run(&["doctor"]).fails(2);
+    let outcome = place.run("doctor").fails(2);
     assert_shown!("doctor_damaged", shown(&place, &outcome.text()));
 }
 
@@ -137,10 +137,10 @@ fn what_is_missing_or_damaged_is_found() {
 fn a_key_that_others_can_read_is_found() {
     use std::os::unix::fs::PermissionsExt as _;
     let bench = Bench::new();
-    bench.place.run_with_stdin(&["config", "login"], b"a-key").ok();
+    bench.place.run_with_stdin("config login", b"a-key").ok();
     let key = bench.place.config("keys/default.key");
     fs::set_permissions(&key, fs::Permissions::from_mode(0o640)).unwrap();
-    let report = bench.run(&["doctor", "--json"]).fails(1).json();
+    let report = bench.run("doctor --json").fails(1).json();
     let (state, message, advice) = check(&report, "config");
     assert_eq!(state, "problem");
     assert_eq!(message, format!("other users can read {}", key.display()));

@@ -157,7 +157,7 @@ fn what_an_error_quotes_does_not_control_the_terminal() {
 fn an_error_about_json_does_not_quote_a_polling_url() {
     let bench = Bench::new();
     bench.place.write("task.json", r#""https://a.example/poll?id=1&signature=HUSH""#);
-    let outcome = bench.run(&["task", "status", "task.json"]).fails(2);
+    let outcome = bench.run("task status task.json").fails(2);
     assert!(
         outcome.stderr.starts_with("error: could not parse the task: expected "),
         "{outcome:?}"

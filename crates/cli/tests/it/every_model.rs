@@ -222,11 +222,10 @@ fn every_model_is_found_by_name_path_and_id() {
         assert_eq!(bench.last_task().operation_id, "base_model_finetuned");
     }
     assert_eq!(history(&bench)[0]["model"], example);
-    bench.run(&["again", "@1", "-o", "{model}.{ext}"]).ok();
+    bench.run("again @1 -o {model}.{ext}").ok();
     assert!(bench.place.files().contains(&format!("{example}.jpg")));
     bench.run(&["run", example, "--help"]).ok();
-    let wrong = bench.run(&["run", "gen-2-pro-finetuned"]).fails(2);
-    assert!(wrong.stderr.contains(&format!("is written like '{example}'")), "{}", wrong.stderr);
+    bench.run("run gen-2-pro-finetuned").fails(2).says(&format!("is written like '{example}'"));
     for name in ["get_result", "/v1/get_result"] {
         bench.run(&["run", name]).fails(2);
         bench.run(&["generate", "x", "--model", name]).fails(2);

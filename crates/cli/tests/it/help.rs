@@ -10,8 +10,8 @@ use imagekiln::{FieldKind, Operation, Region, operations};
 #[test]
 fn the_reference_has_the_options_and_the_fields() {
     let place = Place::new();
-    let codes = place.run(&["exit-codes"]).ok().text();
-    let explained = place.run(&["exit-codes", "--help"]).ok().text();
+    let codes = place.run("exit-codes").ok().text();
+    let explained = place.run("exit-codes --help").ok().text();
     let (_, explained) = explained.split_once("\n\nRETRY ").unwrap();
     let page = [
         "# Reference of kiln\n\nWhat the program prints. `kiln help config` has the settings.\n"
@@ -185,13 +185,13 @@ fn help_and_version_are_commands() {
     assert_eq!(text(&["help", "edit"]), text(&["edit", "--help"]));
     assert_eq!(text(&["help", "run", "gen-dev"]), text(&["run", "gen-dev", "--help"]));
     assert_eq!(text(&["version"]), text(&["--version"]));
-    place.run(&["help", "nothing"]).fails(2);
+    place.run("help nothing").fails(2);
 }
 
 #[test]
 fn every_command_has_a_manual_page() {
     let place = Place::new();
-    place.run(&["config", "man", "pages/man1"]).ok();
+    place.run("config man pages/man1").ok();
     let page = |name: &str| String::from_utf8(place.read(&format!("pages/man1/{name}.1"))).unwrap();
     assert!(page("kiln").contains("kiln\\-generate(1)"));
     assert!(page("kiln-generate").contains("\\-\\-safety\\-tolerance"));
@@ -203,8 +203,7 @@ fn every_command_has_a_manual_page() {
         page(&format!("kiln-run-{}", if is_plain { model.name } else { model.id }));
     }
     place.write("file", "");
-    let outcome = place.run(&["config", "man", "file"]).fails(1);
-    assert!(outcome.stderr.contains("could not write the manual pages"), "{}", outcome.stderr);
+    place.run("config man file").fails(1).says("could not write the manual pages");
 }
 
 /// Replaces the list of all models, which the snapshot of the command `models` has.

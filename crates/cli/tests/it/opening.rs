@@ -74,7 +74,7 @@ fn a_picture_that_can_not_be_opened_is_a_warning() {
 #[test]
 fn the_report_of_a_batch_is_opened() {
     let bench = Bench::new();
-    bench.run(&["batch", "run", "--prompt", "a fox", "--output", "pictures"]).ok();
+    bench.run("batch run --prompt 'a fox' --output pictures").ok();
     let words = ["batch", "report", "--ledger", "pictures", "--open"];
     let outcome = run(with_desktop(&bench, &words, Some("echo \"$1\" >> opened"))).ok();
     assert_eq!(outcome.text(), "pictures/report.html\n");

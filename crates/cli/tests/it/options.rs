@@ -177,7 +177,7 @@ fn check(words: &[&str], listed: &[&str], option: &[&str], before: Before) {
         "--no-history" => {
             let (outcome, place) = Service::default().run(&with, before);
             outcome.ok();
-            assert_eq!(place.run(&["history"]).ok().text(), "", "{words:?}");
+            assert_eq!(place.run("history").ok().text(), "", "{words:?}");
         }
         host => {
             let service = Service { is_foreign: true, ..Service::default() };
@@ -231,7 +231,7 @@ impl Service {
         let first = submits.then(|| kiln(&submission));
         if before == Before::Added {
             place.write("jobs.jsonl", json!({ "name": "a-job", "prompt": PROMPT }).to_string());
-            place.run(&["batch", "run", "jobs.jsonl", "-o", "pictures", "--add-only"]).ok();
+            place.run("batch run jobs.jsonl -o pictures --add-only").ok();
         }
         let mut command = kiln(words);
         thread::spawn(move || {

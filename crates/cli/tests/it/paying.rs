@@ -71,14 +71,14 @@ fn a_dry_run_shows_the_request_and_sends_nothing() {
     assert_eq!((&json["path"], &json["price"]), (&json!("/v1/xyz-2-pro"), &json!(null)));
     assert_eq!(place.files(), ["cat.png", "mask.png"]);
 
-    place.run(&["config", "set", "prices", "gen-2-pro=2.5"]).ok();
-    let priced = place.run(&["generate", "a fox", "--dry-run"]).ok().text();
+    place.run("config set prices gen-2-pro=2.5").ok();
+    let priced = place.run("generate 'a fox' --dry-run").ok().text();
     assert!(priced.contains("\nprice: 2.50 credits a picture, as configured\n"), "{priced}");
 
     // The checks apply, too.
-    place.run(&["generate", "", "--dry-run"]).fails(2);
-    place.run(&["generate", "a fox", "--width", "16", "--dry-run"]).fails(2);
-    let simulated = place.run(&["--simulate", "generate", "a fox", "--dry-run", "--json"]).ok();
+    place.run("generate '' --dry-run").fails(2);
+    place.run("generate 'a fox' --width 16 --dry-run").fails(2);
+    let simulated = place.run("--simulate generate 'a fox' --dry-run --json").ok();
     assert_eq!(simulated.json()["price"], 0);
 }
 
@@ -102,7 +102,7 @@ fn the_same_request_is_paid_again_only_if_the_user_insists() {
     assert_eq!(accepted(), 1);
 
     run(&["--again"]).ok();
-    bench.run(&["again", "@1"]).ok();
+    bench.run("again @1").ok();
     // Each draws its own seed.
     (0..2).for_each(|_| drop(bench.run(&words[..4]).ok()));
     bench.run(&[&words[..5], &["8"]].concat()).ok();
@@ -112,8 +112,8 @@ fn the_same_request_is_paid_again_only_if_the_user_insists() {
 #[test]
 fn a_request_that_failed_or_whose_image_changed_is_another_one() {
     let bench = Bench::new();
-    let failing = ["generate", "a [[error]] fox", "--size", "64x64", "--seed", "7"];
-    (0..2).for_each(|_| drop(bench.run(&failing).fails(4)));
+    (0..2)
+        .for_each(|_| drop(bench.run("generate 'a [[error]] fox' --size 64x64 --seed 7").fails(4)));
     bench.place.write("cat.png", png(64, 64));
     let edit = ["edit", "a hat", "cat.png", "--seed", "7", "-o", "."];
     bench.run(&edit).ok();

@@ -30,8 +30,7 @@ fn json(body: &RecordedBody) -> &Value {
 fn each_exchange_is_a_file() {
     let bench = Bench::new();
     bench.place.write("cat.png", png(64, 64));
-    let words = ["edit", "a hat", "cat.png", "--record", "new/recordings", "-o", "fox.png"];
-    bench.run(&words).ok();
+    bench.run("edit 'a hat' cat.png --record new/recordings -o fox.png").ok();
     let directory = bench.place.path("new/recordings");
     let found = names(&directory);
     assert_eq!(found.len(), 2, "{found:?}");
@@ -54,8 +53,7 @@ fn each_exchange_is_a_file() {
 fn files_are_never_replaced() {
     let bench = Bench::new();
     for _ in 0..3 {
-        let words = ["--record", "recordings", "task", "submit", "gen-2-pro", "--prompt", "a fox"];
-        bench.run(&words).ok();
+        bench.run("--record recordings task submit gen-2-pro --prompt 'a fox'").ok();
     }
     assert_eq!(read(&bench.place.path("recordings")).len(), 3);
 }
@@ -96,9 +94,7 @@ fn recordings_contain_no_secrets() {
 #[test]
 fn the_simulator_is_recorded() {
     let place = Place::new();
-    let words =
-        ["--simulate", "--record", "r", "generate", "a fox", "--width", "64", "-o", "a.png"];
-    place.run(&words).ok();
+    place.run("--simulate --record r generate 'a fox' --width 64 -o a.png").ok();
     assert!(read(&place.path("r")).len() >= 2);
 }
 
@@ -134,9 +130,12 @@ fn a_recording_that_cannot_be_written_is_a_warning() {
     use std::{io::Read, process::Stdio, time::Duration};
 
     let bench = Bench::ready_after(Duration::from_secs(3));
-    let words = ["run", "gen-2-pro", "--prompt", "a fox", "--record", "r", "-o", "fox.png"];
-    let mut child =
-        bench.kiln(&words).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = bench
+        .kiln("run gen-2-pro --prompt 'a fox' --record r -o fox.png")
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     let directory = bench.place.path("r");
     while !directory.is_dir() || names(&directory).iter().all(|name| name.starts_with('.')) {
         std::thread::sleep(Duration::from_millis(10));

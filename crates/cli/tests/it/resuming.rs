@@ -53,7 +53,7 @@ fn a_killed_command_is_resumed_with_its_picture_where_it_was_meant_to_go() {
     assert_charged_once(&bench);
     assert_eq!(history(&bench)[0]["state"], "saved");
 
-    let again = bench.run(&["resume"]).ok();
+    let again = bench.run("resume").ok();
     assert_eq!((again.text(), again.stderr.as_str()), (String::new(), "nothing is unfinished\n"));
     assert_eq!(bench.simulator.counts().delivered, 1);
 }
@@ -94,7 +94,7 @@ fn a_task_of_another_service_is_left_to_its_profile() {
         }
     }
     bench.simulator.clock().advance(AGES);
-    bench.run(&["resume"]).ok();
+    bench.run("resume").ok();
     assert_charged_once(&bench);
 }
 
@@ -129,21 +129,21 @@ fn a_submission_killed_before_its_response_is_unknown_and_never_sent_again() {
     run.kill();
 
     assert_eq!(history(&bench)[0]["state"], "unknown");
-    let listed = bench.run(&["task", "list"]).ok().text();
+    let listed = bench.run("task list").ok().text();
     assert!(listed.contains("kiln task dismiss @NUMBER"), "{listed}");
     for _ in 0..2 {
-        let resumed = bench.run(&["resume"]).fails(8);
+        let resumed = bench.run("resume").fails(8);
         assert!(
             resumed.stderr.contains("@1: error: the response to the submission"),
             "{resumed:?}"
         );
-        assert!(resumed.stderr.contains("kiln task dismiss @1"), "{}", resumed.stderr);
+        resumed.says("kiln task dismiss @1");
         assert_eq!(resumed.text(), "");
     }
-    assert!(bench.run(&["task", "save", "@1"]).fails(2).stderr.contains("has no task"));
+    assert!(bench.run("task save @1").fails(2).stderr.contains("has no task"));
     assert_charged_once(&bench);
-    bench.run(&["task", "dismiss", "@1"]).ok();
-    bench.run(&["resume"]).ok();
+    bench.run("task dismiss @1").ok();
+    bench.run("resume").ok();
     assert_eq!(history(&bench)[0]["state"], "dismissed");
     assert_charged_once(&bench);
     assert_eq!(bench.place.files(), [""; 0]);
@@ -153,13 +153,12 @@ fn a_submission_killed_before_its_response_is_unknown_and_never_sent_again() {
 fn a_task_that_another_command_waits_for_is_left_to_it() {
     let (bench, run) = waiting("fox.png");
     assert_eq!(history(&bench)[0]["state"], "waiting");
-    let resumed = bench.run(&["resume"]).ok();
+    let resumed = bench.run("resume").ok();
     assert_eq!(
         (resumed.text(), resumed.stderr.as_str()),
         (String::new(), "another command is waiting for @1\nnothing is unfinished\n")
     );
-    let dismissed = bench.run(&["task", "dismiss", "@1"]).fails(2);
-    assert!(dismissed.stderr.contains("another command is waiting"), "{}", dismissed.stderr);
+    bench.run("task dismiss @1").fails(2).says("another command is waiting");
     bench.simulator.clock().advance(AGES);
     let (code, stdout, said) = run.end();
     assert_eq!((code, stdout.as_str()), (0, "fox.png\n"), "{said}");
@@ -192,7 +191,7 @@ fn one_failure_does_not_stop_the_others() {
     }
     fs::remove_dir(bench.place.path("pictures")).unwrap();
     bench.simulator.clock().advance(AGES);
-    let resumed = bench.run(&["resume", "--json"]);
+    let resumed = bench.run("resume --json");
     assert_eq!(resumed.code, 6, "{resumed:?}");
     assert!(resumed.json()["path"].as_str().unwrap().ends_with("wolf.jpg"));
     let events = resumed.events();
@@ -204,7 +203,7 @@ fn one_failure_does_not_stop_the_others() {
     let states: Vec<_> = history(&bench).iter().map(|line| line["state"].clone()).collect();
     assert_eq!(states, ["saved", "failed", "unfinished"]);
     fs::create_dir(bench.place.path("pictures")).unwrap();
-    bench.run(&["resume"]).ok();
+    bench.run("resume").ok();
     bench.place.read("pictures/lost.jpg");
 }
 
@@ -212,19 +211,19 @@ fn one_failure_does_not_stop_the_others() {
 fn an_interrupted_resume_can_be_repeated() {
     let (bench, run) = waiting("fox.png");
     run.kill();
-    let mut run = Running::start(&mut bench.kiln(&["-vv", "resume"]));
+    let mut run = Running::start(&mut bench.kiln("-vv resume"));
     run.until("polled");
     run.interrupt();
     let (code, stdout, said) = run.end();
     assert_eq!((code, stdout.as_str()), (130, ""), "{said}");
     bench.simulator.clock().advance(AGES);
-    assert_eq!(bench.run(&["resume"]).ok().text(), "fox.png\n");
+    assert_eq!(bench.run("resume").ok().text(), "fox.png\n");
     assert_charged_once(&bench);
 }
 
 #[test]
 fn a_simulated_resume_is_refused() {
-    assert!(Place::new().run(&["resume", "--simulate"]).fails(2).stderr.contains("--simulate"));
+    assert!(Place::new().run("resume --simulate").fails(2).stderr.contains("--simulate"));
 }
 
 /// Lines in a removed file are lost, so the command must not say that the task is recorded.
@@ -290,7 +289,7 @@ fn a_full_disk_sends_nothing() {
 fn a_damaged_record_is_shown_and_left_alone() {
     let bench = Bench::ready_after(AGES);
     for _ in 0..2 {
-        bench.run(&["task", "submit", "gen-2-pro", "--prompt", "a fox"]).ok();
+        bench.run("task submit gen-2-pro --prompt 'a fox'").ok();
     }
     let path = bench.place.history().join("open/1.json");
     let half = fs::read(&path).unwrap()[..100].to_owned();
@@ -307,9 +306,8 @@ fn a_damaged_record_is_shown_and_left_alone() {
         assert!(said.contains("submission @1 is unreadable\ncaused by: its first line"), "{said}");
         assert!(said.contains("it may name a paid task"), "{said}");
     }
-    bench.run(&["task", "dismiss", "@2"]).ok();
-    let said = bench.run(&["resume"]).fails(1).stderr;
-    assert!(said.contains("1 of 1 submissions have no picture"), "{said}");
+    bench.run("task dismiss @2").ok();
+    bench.run("resume").fails(1).says("1 of 1 submissions have no picture");
     assert_eq!(fs::read(&path).unwrap(), half);
 }
 
@@ -320,12 +318,11 @@ fn a_picture_that_did_not_get_its_name_is_unfinished() {
     // The check before the payment may have made it.
     let _ = fs::remove_dir(bench.place.path("a-fox"));
     bench.place.write("a-fox", "a file");
-    let failed = bench.run(&["resume"]).fails(6);
-    assert!(failed.stderr.contains("task save @1"), "{}", failed.stderr);
+    bench.run("resume").fails(6).says("task save @1");
     assert_eq!(bench.place.files(), ["a-fox"]);
     assert_eq!(history(&bench)[0]["state"], "unfinished");
     fs::remove_file(bench.place.path("a-fox")).unwrap();
-    assert_eq!(bench.run(&["resume"]).ok().text(), "a-fox/fox.jpg\n");
+    assert_eq!(bench.run("resume").ok().text(), "a-fox/fox.jpg\n");
     assert_charged_once(&bench);
 }
 
@@ -334,14 +331,14 @@ fn a_task_that_another_command_waits_for_can_be_saved() {
     let (bench, run) = waiting("fox.png");
     run.signal("-STOP");
     bench.simulator.clock().advance(AGES);
-    assert!(bench.run(&["task", "status", "@1"]).ok().text().ends_with(": Ready\n"));
+    assert!(bench.run("task status @1").ok().text().ends_with(": Ready\n"));
     assert_eq!(history(&bench)[0]["state"], "waiting");
-    assert_eq!(bench.run(&["task", "save", "@1"]).ok().text(), "fox.png\n");
+    assert_eq!(bench.run("task save @1").ok().text(), "fox.png\n");
     assert_eq!(history(&bench)[0]["state"], "saved");
     run.kill();
     assert_eq!(history(&bench)[0]["state"], "saved");
-    assert_eq!(bench.run(&["resume"]).ok().stderr, "nothing is unfinished\n");
-    bench.run(&["task", "submit", "gen-2-pro", "--prompt", "a fox"]).ok();
+    assert_eq!(bench.run("resume").ok().stderr, "nothing is unfinished\n");
+    bench.run("task submit gen-2-pro --prompt 'a fox'").ok();
     let states: Vec<_> = history(&bench).iter().map(|line| line["state"].clone()).collect();
     assert_eq!(states, ["unfinished", "saved"]);
     assert_eq!(bench.simulator.counts().delivered, 1);
@@ -353,9 +350,9 @@ fn a_task_that_is_being_saved_is_left_to_its_command() {
     let bench = Bench::ready_after(AGES);
     bench.simulator.clock().set_speed(0.0);
     submit(&bench, "a fox", "fox.png");
-    let mut run = Running::start(&mut bench.kiln(&["-vv", "task", "save", "@1"]));
+    let mut run = Running::start(&mut bench.kiln("-vv task save @1"));
     run.until("polled");
-    let resumed = bench.run(&["resume", "--deadline", "5"]).ok();
+    let resumed = bench.run("resume --deadline 5").ok();
     assert_eq!(resumed.stderr, "another command is waiting for @1\nnothing is unfinished\n");
     bench.simulator.clock().advance(AGES);
     assert_eq!(run.end().0, 0);
@@ -374,8 +371,8 @@ fn a_command_does_not_keep_others_from_resuming_what_it_did_not_submit() {
     second.until("submitted task");
     second.signal("-STOP");
     bench.simulator.clock().advance(AGES);
-    let resumed = bench.run(&["resume"]).ok();
+    let resumed = bench.run("resume").ok();
     assert_eq!(resumed.text(), "first.png\n");
-    assert!(resumed.stderr.contains("another command is waiting for @2"), "{}", resumed.stderr);
+    resumed.says("another command is waiting for @2");
     second.kill();
 }

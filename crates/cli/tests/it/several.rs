@@ -60,8 +60,7 @@ fn many_pictures_need_a_yes() {
     assert_eq!(error["advice"], advice);
     bench.place.configure("ask_above = 3\nprices = [\"gen-2-pro=1.5\"]");
     let four = small(&["generate", "a fox", "-n", "4", "-o", "."]);
-    let refused = bench.run(&four).fails(2).stderr;
-    assert!(refused.contains("4 pictures for 6 credits: more than 3"), "{refused}");
+    bench.run(&four).fails(2).says("4 pictures for 6 credits: more than 3");
     assert_eq!(bench.simulator.counts().accepted, 0);
     bench.run(&[&four[..], &["-y"]].concat()).ok();
     bench.run(&small(&["generate", "a fox", "-n", "3", "-o", "."])).ok();
@@ -166,7 +165,7 @@ fn two_of_five_active() -> (Bench, Running) {
 fn assert_resumed(bench: &Bench) {
     assert_eq!(bench.simulator.counts().accepted, 2, "the limit is in the settings");
     bench.simulator.clock().advance(AGES);
-    let resumed = bench.run(&["resume"]).ok();
+    let resumed = bench.run("resume").ok();
     assert_eq!(sorted(&resumed.text()), ["fox-1.jpg", "fox-2.jpg"]);
     assert_eq!(bench.simulator.counts().accepted, 2);
 }
@@ -265,7 +264,7 @@ fn a_picture_that_fails_leaves_the_others_alone() {
         ["generate", "a fox", "a wolf [[content-moderated]]", "an owl", "-o", "{index}.png"];
     let made = bench.run(&small(&words)).fails(5);
     assert_eq!(sorted(&made.text()), ["1.png", "3.png"]);
-    assert!(made.stderr.contains("picture 2: error: "), "{}", made.stderr);
+    made.says("picture 2: error: ");
     assert!(made.stderr.ends_with("error: 1 of 3 pictures were not saved\n"), "{}", made.stderr);
 
     let made = bench.run(&[&small(&words)[..], &["--json"]].concat()).fails(5);
@@ -283,7 +282,7 @@ fn a_refused_submission_ends_the_command() {
     bench.place.configure("max_active = 1\n");
     let made = bench.run(&small(&["generate", "a fox", "-n", "5", "-o", "."])).fails(1);
     assert_eq!(made.text().lines().count(), 2, "{}", made.stderr);
-    assert!(made.stderr.contains("picture 3: error: "), "{}", made.stderr);
+    made.says("picture 3: error: ");
     assert!(made.stderr.ends_with("2 were not submitted and cost nothing\n"), "{}", made.stderr);
     let counts = bench.simulator.counts();
     assert_eq!((counts.accepted, counts.refused_with(402)), (2, 1));
@@ -325,12 +324,12 @@ fn one_edit_changes_many_pictures() {
     let accepted = bench.simulator.counts().accepted;
     let same = edit(&["a.jpg", "-o", "out/"]).fails(2);
     let problem = "3 pictures cannot all be saved as `out/a.{ext}`";
-    assert!(same.stderr.contains(problem), "{}", same.stderr);
-    bench.run(&["edit", "--prompt", "at night"]).fails(2);
-    let one = bench.run(&["edit", "--prompt=at night", "a.png", "-o", "{name}/x.png"]).ok();
+    same.says(problem);
+    bench.run("edit --prompt 'at night'").fails(2);
+    let one = bench.run("edit '--prompt=at night' a.png -o {name}/x.png").ok();
     assert_eq!(one.text(), "a/x.png\n");
     // Without the flag, the images are those of one picture.
-    bench.run(&["edit", "at night", "a.png", "b.c.png", "-o", "x.png"]).ok();
+    bench.run("edit 'at night' a.png b.c.png -o x.png").ok();
     assert_eq!(bench.simulator.counts().accepted, accepted + 2);
     let secret = "https://example.com/pictures/cat.png?token=a/HUSH.png";
     let named = bench.run(&["edit", "--prompt=x", secret, "--dry-run", secret, "-n", "2"]).ok();

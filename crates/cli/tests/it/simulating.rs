@@ -124,7 +124,7 @@ fn json_output_contains_the_settings() {
 #[test]
 fn a_simulator_ends_with_its_standard_input() {
     let place = Place::new();
-    let mut kiln = place.kiln(&["simulate", "--port", "0", "--json", "--stop-with-stdin"]);
+    let mut kiln = place.kiln("simulate --port 0 --json --stop-with-stdin");
     kiln.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut simulating = Simulating(kiln.spawn().unwrap());
     let input = simulating.0.stdin.take().unwrap();

@@ -50,7 +50,7 @@ fn a_task_is_named_by_file_json_or_id() {
         let outcome = bench.run(&["task", "status", reference]).ok();
         assert_eq!(outcome.text(), format!("{id}: Ready\n"), "{reference}");
     }
-    let saved = bench.run(&["task", "save", "task.json", "--json"]).ok().json();
+    let saved = bench.run("task save task.json --json").ok().json();
     assert_eq!(saved["task"]["submitted_at"], task["submitted_at"]);
     assert_eq!((&saved["task"]["id"], &saved["task"]["region"]), (&json!(id), &json!("global")));
     assert_eq!(
@@ -99,7 +99,7 @@ fn wait_ends_at_the_final_status() {
         (ten_minutes - 60..=ten_minutes).contains(&output["expires_at"].as_u64().unwrap()),
         "{output}"
     );
-    bench.run(&["task", "wait", "unheard-of"]).fails(4);
+    bench.run("task wait unheard-of").fails(4);
     assert_eq!(bench.place.files(), [""; 0]);
 }
 

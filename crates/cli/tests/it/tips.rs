@@ -157,7 +157,7 @@ fn two_prompts_of_a_single_word_are_prompts_of_a_script() {
     let small = ["--width=64", "--height=64"];
     let made = bench.run(&[&["generate", "fox", "owl", "-n", "2"][..], &small].concat()).ok();
     let note = "2 prompts: `fox` and `owl`; one prompt of several words needs quotes";
-    assert!(made.stderr.contains(note), "{}", made.stderr);
+    made.says(note);
     assert_eq!(bench.simulator.counts().accepted, 4);
     let tasks = bench.simulator.tasks();
     let of = |prompt: &str| tasks.iter().filter(|task| task.request["prompt"] == prompt).count();

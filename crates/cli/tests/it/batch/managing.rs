@@ -36,7 +36,7 @@ fn a_paused_run_submits_nothing_until_it_is_resumed() {
     let bench = Bench::ready_after(AGES);
     let mut run = Running::start(&mut bench.kiln(RUN));
     run.until_state("submitted");
-    let paused = batch(&bench, &["limits", "--pause"]).ok().text();
+    let paused = batch(&bench, "limits --pause").ok().text();
     assert_eq!(paused, "the ledger: paused; 3.00 credits; 1 active task\n");
     bench.simulator.clock().advance(AGES);
     run.until_state("saved");
@@ -64,12 +64,12 @@ fn queued_jobs_are_cancelled_and_moved_up() {
     write_groups(&bench);
     let mut run = start(&bench, &["jobs.jsonl"]);
     run.until_state("submitted");
-    let refused = batch(&bench, &["jobs", "cancel", "anna-2", "anna-1"]).fails(2);
+    let refused = batch(&bench, "jobs cancel anna-2 anna-1").fails(2);
     assert_eq!(
         refused.stderr,
         "error: job `anna-1` is submitted, not queued\nadvice: nothing was changed\n"
     );
-    let unknown = batch(&bench, &["jobs", "priority", "1", "ben-2"]).fails(2);
+    let unknown = batch(&bench, "jobs priority 1 ben-2").fails(2);
     let expected = "error: the ledger has no job `ben-2`\nadvice: nothing was changed\n";
     assert_eq!(unknown.stderr, expected);
     for words in [
@@ -80,29 +80,27 @@ fn queued_jobs_are_cancelled_and_moved_up() {
         batch(&bench, words).fails(2);
     }
     assert_eq!(named(&bench, "queued"), ["anna-2", "ben-1"]);
-    let listed = batch(&bench, &["status", "--all", "--json"]).ok().json()["listed"][2].clone();
+    let listed = batch(&bench, "status --all --json").ok().json()["listed"][2].clone();
     assert_eq!((&listed["group"], &listed["metadata"]), (&"ben".into(), &json!({ "order": 7 })));
-    let changed =
-        batch(&bench, &["jobs", "priority", "-1", "--group", "ben", "--json"]).ok().json();
+    let changed = batch(&bench, "jobs priority -1 --group ben --json").ok().json();
     assert_eq!(changed, json!({ "event": "priority", "jobs": 1, "priority": -1 }));
-    let changed = batch(&bench, &["jobs", "priority", "5", "--model", "gen_2_pro"]).ok().text();
+    let changed = batch(&bench, "jobs priority 5 --model gen_2_pro").ok().text();
     assert_eq!(changed, "the priority of 2 jobs is 5\n");
-    let cancelled =
-        batch(&bench, &["jobs", "cancel", "--group", "anna", "--model", "gen-2-pro"]).ok();
+    let cancelled = batch(&bench, "jobs cancel --group anna --model gen-2-pro").ok();
     assert_eq!(cancelled.text(), "1 job cancelled\n");
     bench.simulator.clock().advance(AGES);
     run.until_state("saved");
     run.until_state("submitted");
-    let cancelled = batch(&bench, &["jobs", "cancel", "--all"]).ok().text();
+    let cancelled = batch(&bench, "jobs cancel --all").ok().text();
     assert_eq!(cancelled, "0 jobs cancelled\n");
     bench.simulator.clock().advance(AGES);
     let (code, _, said) = run.end();
     assert_eq!(code, 0, "cancelled jobs are no failure: {said}");
     assert_eq!(named(&bench, "saved"), ["anna-1", "ben-1"]);
-    let retried = batch(&bench, &["jobs", "retry", "--state", "cancelled"]).ok().text();
+    let retried = batch(&bench, "jobs retry --state cancelled").ok().text();
     assert_eq!(retried, "1 job retried\n");
-    batch(&bench, &["jobs", "cancel", "anna-2"]).ok();
-    let removed = batch(&bench, &["jobs", "forget", "--state", "cancelled"]).ok().text();
+    batch(&bench, "jobs cancel anna-2").ok();
+    let removed = batch(&bench, "jobs forget --state cancelled").ok().text();
     assert_eq!(removed, "1 job removed\n");
     assert_eq!(bench.simulator.counts().accepted, 2);
 }
@@ -113,7 +111,7 @@ fn a_budget_of_a_group_holds_for_a_run_that_is_open() {
     write_groups(&bench);
     let mut run = start(&bench, &["jobs.jsonl"]);
     run.until_state("submitted");
-    let set = batch(&bench, &["limits", "--budget", "3", "--group", "anna"]).ok();
+    let set = batch(&bench, "limits --budget 3 --group anna").ok();
     assert_eq!(set.text(), "the group `anna`: 3.00 of 3.00 credits; 1 active task\n");
     bench.simulator.clock().advance(AGES);
     run.until_state("saved");
@@ -123,7 +121,7 @@ fn a_budget_of_a_group_holds_for_a_run_that_is_open() {
     assert_eq!(code, 10, "{said}");
     assert_shown!("budget_of_a_group", said);
     assert_eq!(named(&bench, "queued"), ["anna-2"]);
-    let set = batch(&bench, &["limits", "--budget", "none", "--group", "anna"]).ok();
+    let set = batch(&bench, "limits --budget none --group anna").ok();
     assert_eq!(set.text(), "the ledger has no limits\n");
     let mut run = Running::start(&mut bench.kiln("batch run --output pictures"));
     run.until_state("submitted");
@@ -136,7 +134,7 @@ fn a_budget_of_a_group_holds_for_a_run_that_is_open() {
 fn a_budget_of_the_ledger_is_named_when_it_is_used_up() {
     let bench = Bench::new();
     bench.run(&[&runs::RUN[..], &["--prompt", "a fox"]].concat()).ok();
-    batch(&bench, &["limits", "--budget", "3"]).ok();
+    batch(&bench, "limits --budget 3").ok();
     let said = bench.run(RUN).fails(10).stderr;
     let advice = "advice: the budget of the ledger is used up: 3.00 of 3.00 credits are spent or \
                   reserved, and the submission may cost 3.00; `kiln batch limits --budget` raises \
@@ -167,8 +165,8 @@ fn limits_are_listed_with_what_counts_for_them() {
     write_groups(&bench);
     let mut run = start(&bench, &["jobs.jsonl"]);
     run.until_state("submitted");
-    assert_eq!(batch(&bench, &["limits"]).ok().text(), "the ledger has no limits\n");
-    let set = batch(&bench, &["limits", "--max-active", "4", "--json"]).ok().json();
+    assert_eq!(batch(&bench, "limits").ok().text(), "the ledger has no limits\n");
+    let set = batch(&bench, "limits --max-active 4 --json").ok().json();
     let limit = json!({
         "scope": "ledger",
         "name": null,
@@ -182,13 +180,13 @@ fn limits_are_listed_with_what_counts_for_them() {
     });
     let expected = json!({ "event": "limits", "limits": [limit], "prices": [], "outages": [] });
     assert_eq!(set, expected);
-    batch(&bench, &["limits", "--budget", "12.5", "--group", "anna"]).ok();
-    batch(&bench, &["limits", "--budget", "20", "--max-active", "2", "--each-group"]).ok();
-    batch(&bench, &["limits", "--pause", "--rate", "30", "--model", "gen_2_flex"]).ok();
-    let set = batch(&bench, &["limits", "--pause", "--group", "bob"]).ok();
+    batch(&bench, "limits --budget 12.5 --group anna").ok();
+    batch(&bench, "limits --budget 20 --max-active 2 --each-group").ok();
+    batch(&bench, "limits --pause --rate 30 --model gen_2_flex").ok();
+    let set = batch(&bench, "limits --pause --group bob").ok();
     assert_eq!(set.stderr, "the ledger has no jobs of the group `bob`\n");
-    assert_shown!("limits", batch(&bench, &["limits"]).ok().text());
-    let limits = batch(&bench, &["limits", "--json"]).ok().json();
+    assert_shown!("limits", batch(&bench, "limits").ok().text());
+    let limits = batch(&bench, "limits --json").ok().json();
     assert_eq!(limits["limits"][1]["name"], "gen-2-flex");
     let words = ["limits", "--unpause", "--budget", "9", "--rate", "none", "--model", "gen-2-flex"];
     let resumed = batch(&bench, &words).ok().text();
@@ -213,7 +211,7 @@ fn limits_are_listed_with_what_counts_for_them() {
     ] {
         batch(&bench, &[&["limits"], words].concat()).fails(2);
     }
-    assert_eq!(batch(&bench, &["limits"]).ok().text(), resumed, "nothing was changed");
+    assert_eq!(batch(&bench, "limits").ok().text(), resumed, "nothing was changed");
 }
 
 fn get(address: &str, path: &str) -> (u16, String, String) {
@@ -230,7 +228,7 @@ fn a_run_serves_metrics() {
     let url = note.trim().strip_prefix("metrics: http://").unwrap();
     let address = url.strip_suffix("/metrics").unwrap();
     run.until_state("submitted");
-    batch(&bench, &["limits", "--budget", "6", "--group", "anna"]).ok();
+    batch(&bench, "limits --budget 6 --group anna").ok();
     let (status, head, metrics) = get(address, "/metrics");
     assert!(head.contains("content-type: text/plain; version=0.0.4"), "{head}");
     assert_eq!((status, get(address, "/").0), (200, 404));

@@ -25,14 +25,16 @@ fn a_job_without_a_seed_gets_one_that_depends_on_its_name() {
     for (index, seed) in (1..).zip(&seeds) {
         assert_eq!(description(&bench, &format!("pictures/{index}.jpg"))["seed"], *seed);
     }
-    batch(&bench, &["report"]).ok();
+    batch(&bench, "report").ok();
     let page = String::from_utf8(bench.place.read("pictures/report.html")).unwrap();
     assert!(seeds.iter().all(|seed| page.contains(&format!("\"{seed}\""))));
     run(&bench, &FOXES, &[]).ok();
     assert_eq!(bench.simulator.counts().accepted, 3);
     bench.place.write("null.jsonl", r#"{"prompt":"a fox","extra":{"seed":null}}"#);
-    let words = ["batch", "run", "null.jsonl", "-o", "pictures", "--dry-run", "--json"];
-    assert_eq!(bench.run(&words).ok().json()["first"][0]["seed"], Value::Null);
+    assert_eq!(
+        bench.run("batch run null.jsonl -o pictures --dry-run --json").ok().json()["first"][0]["seed"],
+        Value::Null
+    );
 }
 
 #[test]
@@ -74,12 +76,10 @@ fn the_short_options_are_those_of_single_pictures() {
     assert_eq!((&fields["width"], &fields["height"]), (&128.into(), &64.into()), "{described}");
     assert_eq!(described["model"], "gen-2-flex");
     assert_eq!(bench.simulator.counts().accepted, 2);
-    let twice = bench.run(&[&words[..], &["--width", "64"]].concat()).fails(2);
-    assert!(twice.stderr.contains("width: is set twice"), "{}", twice.stderr);
+    bench.run(&[&words[..], &["--width", "64"]].concat()).fails(2).says("width: is set twice");
     // Jobs with a size of their own keep it.
     bench.place.write("jobs.csv", "prompt,width,height\na fox,256,64\n");
-    let words = ["batch", "run", "jobs.csv", "-o", "other", "-s", "128x64"];
-    bench.run(&words).ok();
+    bench.run("batch run jobs.csv -o other -s 128x64").ok();
     assert_eq!(bench.last_request()["width"], 256);
 }
 
@@ -110,7 +110,7 @@ fn identical_jobs_are_paid_again_only_if_the_user_insists() {
     run(&["--again"]).ok();
     // The ledger has both.
     run(&[]).ok();
-    bench.run(&["batch", "jobs", "archive", "--older-than", "0", "--ledger", "pictures"]).ok();
+    bench.run("batch jobs archive --older-than 0 --ledger pictures").ok();
     list(&["d"]);
     let refused = run(&[]).fails(12);
     assert!(refused.stderr.contains("job `d` is the same request as job `a`, saved as "));

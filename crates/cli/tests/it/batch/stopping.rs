@@ -37,11 +37,11 @@ fn the_first_interruption_ends_the_active_jobs() {
     let bench = Bench::ready_after(AGES);
     let mut batch = Running::start(&mut bench.kiln(RUN));
     batch.until_state("submitted");
-    let status = bench.run(&["batch", "status", "--ledger", "pictures"]).ok().text();
+    let status = bench.run("batch status --ledger pictures").ok().text();
     assert!(status.contains("submitted"), "{status}");
     let locked = bench.run(RUN).fails(1);
     let owner = format!("is already open in process {};", batch.child.id());
-    assert!(locked.stderr.contains(&owner), "{}", locked.stderr);
+    locked.says(&owner);
     batch.interrupt();
     batch.until("stopping:");
     bench.simulator.clock().advance(AGES);
@@ -96,7 +96,7 @@ fn the_response_to_a_submission_in_flight_is_recorded() {
     post.respond(200, &server.accepted("a1"));
     let (code, _, said) = batch.end();
     assert_eq!(code, 130, "{said}");
-    let status = place.run(&["batch", "status", "--ledger", "pictures", "--json"]).ok().json();
+    let status = place.run("batch status --ledger pictures --json").ok().json();
     assert_eq!(status["states"], json!({ "queued": 1, "submitted": 1 }));
 }
 
@@ -107,6 +107,6 @@ fn a_submission_without_a_response_is_unknown() {
     let (code, _, said) = batch.end();
     assert_eq!(code, 8, "{said}");
     assert_shown!("abandoned", said);
-    let status = place.run(&["batch", "status", "--ledger", "pictures", "--json"]).ok().json();
+    let status = place.run("batch status --ledger pictures --json").ok().json();
     assert_eq!(status["states"], json!({ "queued": 1, "unknown": 1 }));
 }

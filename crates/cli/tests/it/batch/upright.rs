@@ -64,11 +64,11 @@ fn photos_are_sent_as_viewers_show_them_and_paid_for_once() {
     run(&bench, "").ok();
     // The copies of jobs that have ended are not needed.
     fs::remove_dir_all(bench.place.path(COPIES)).unwrap();
-    bench.run(&["batch", "run", "--output", "pictures"]).ok();
+    bench.run("batch run --output pictures").ok();
     run(&bench, "").ok();
     assert_eq!(copies(&bench.place), first);
     assert_eq!(bench.simulator.counts().accepted, 3);
-    let status = bench.run(&["batch", "status", "--ledger", "pictures", "--json"]).ok().json();
+    let status = bench.run("batch status --ledger pictures --json").ok().json();
     assert_eq!(status["jobs"], 3);
 }
 
@@ -111,8 +111,8 @@ fn a_copy_that_was_deleted_while_its_job_waits_costs_nothing() {
     jobs(&bench.place);
     run(&bench, "--budget 0 --price 1").fails(10);
     fs::remove_dir_all(bench.place.path(COPIES)).unwrap();
-    bench.run(&["batch", "run", "--output", "pictures"]).fails(4);
-    let status = bench.run(&["batch", "status", "--ledger", "pictures", "--json"]).ok().json();
+    bench.run("batch run --output pictures").fails(4);
+    let status = bench.run("batch status --ledger pictures --json").ok().json();
     for job in status["listed"].as_array().unwrap() {
         let reason = job["reason"].as_str().unwrap();
         assert!(reason.contains("could not read an image") && reason.contains(COPIES), "{job}");
@@ -121,7 +121,7 @@ fn a_copy_that_was_deleted_while_its_job_waits_costs_nothing() {
     assert_eq!(bench.simulator.counts().accepted, 1);
     // Reading the jobs again writes the copies again.
     run(&bench, "").fails(4);
-    bench.run(&["batch", "jobs", "retry", "--ledger", "pictures", "--state", "failed"]).ok();
+    bench.run("batch jobs retry --ledger pictures --state failed").ok();
     run(&bench, "").ok();
     assert_eq!(bench.simulator.counts().accepted, 3);
 }

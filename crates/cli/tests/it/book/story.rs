@@ -101,7 +101,7 @@ fn story() {
 
     simulator.faults().add("slow-headers@poll=60:once").unwrap();
     let (polls, requests) = (simulator.counts().polls, simulator.requests().len());
-    let killed = Running::start(&mut bench.kiln(&["resume"]));
+    let killed = Running::start(&mut bench.kiln("resume"));
     wait_until(|| simulator.counts().polls > polls);
     killed.kill();
     wait_until(|| simulator.requests().len() > requests);

@@ -152,7 +152,7 @@ fn pictures(check: &Check) {
     check.run("spending --ledger missing.sqlite").fails(2);
     check.run("task save @last --damaged").ok();
     check.run("gallery").ok();
-    let serving = Listening::start(&mut check.bench.kiln(&["--json", "gallery", "--serve"]));
+    let serving = Listening::start(&mut check.bench.kiln("--json gallery --serve"));
     let stdout = serving.greeting.clone().into_bytes();
     check.read("gallery", &Outcome { code: 0, stdout, stderr: String::new() });
     check.run("run gen-dev --prompt a_fox -s 64x64").fails(2);

@@ -72,7 +72,7 @@ fn survives(code: &str) {
         }
     }
     // `kiln task submit` does not wait.
-    stage.bench.run(&["resume"]).ok();
+    stage.bench.run("resume").ok();
     let history = history(&stage.bench);
     let paid: Vec<_> = history.iter().filter(|entry| !entry["id"].is_null()).collect();
     assert!(paid.iter().all(|entry| entry["state"] == "saved"), "{paid:?}");
@@ -84,7 +84,7 @@ fn survives(code: &str) {
 /// Saves what a killed command submitted. A person looks for what `kiln` does not know.
 fn resumed(stage: &mut Stage, before: usize) {
     let paid = stage.account().len();
-    stage.kill(&mut stage.bench.kiln(&["resume"]), LONGEST);
+    stage.kill(&mut stage.bench.kiln("resume"), LONGEST);
     let bench = &stage.bench;
     let entries = history(bench);
     let mut lost = stage.account().split_off(before);
@@ -98,7 +98,7 @@ fn resumed(stage: &mut Stage, before: usize) {
         };
     }
     assert!(lost.is_empty(), "paid, and not in the history: {lost:?}");
-    bench.run(&["resume"]).ok();
+    bench.run("resume").ok();
     assert_eq!(stage.account().len(), paid, "a resume pays nothing");
 }
 

@@ -51,7 +51,7 @@ fn standard_output_keeps_only_the_path() {
 #[test]
 fn a_picture_of_the_history_is_shown_with_its_facts() {
     let bench = Bench::new();
-    bench.run(&["generate", "a fox", "-s=64x64", "-o", "fox.jpg"]).ok();
+    bench.run("generate 'a fox' -s=64x64 -o fox.jpg").ok();
     let shown = |words: &[&str]| {
         let mut command = bench.kiln(&[&["show", "@1"], words].concat());
         command.env("TERM", "linux");
@@ -149,7 +149,7 @@ fn every_resumed_picture_is_shown_below_its_line() {
         let words = ["--prompt=a fox", "--width=64", "--height=64", "--output", name];
         bench.run(&[&["task", "submit", "gen-2-pro"][..], &words].concat()).ok();
     }
-    let mut command = bench.kiln(&["resume", "--show"]);
+    let mut command = bench.kiln("resume --show");
     // --show asks for colour.
     command.env("TERM", "linux").env("NO_COLOR", "1");
     let setup = Setup { rows: 10, ..Setup::default() };

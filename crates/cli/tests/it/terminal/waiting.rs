@@ -131,7 +131,7 @@ fn a_resumed_picture_is_printed_above_the_progress() {
         let submit = "task submit gen-2-pro --prompt 'a fox' -s 64x64 --seed=7 --output";
         bench.run(&format!("{submit} {name}")).ok();
     }
-    let mut terminal = Terminal::start(bench.kiln(&["resume"]));
+    let mut terminal = Terminal::start(bench.kiln("resume"));
     terminal.until("wait for: 2");
     bench.simulator.clock().advance(AGES);
     terminal.end().ok();

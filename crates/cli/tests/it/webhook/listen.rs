@@ -122,7 +122,7 @@ fn rejected_deliveries_are_printed_without_their_content() {
 #[test]
 fn without_a_secret_deliveries_are_printed_as_unverified() {
     let place = Place::new();
-    let mut listening = Listening::start(&mut place.kiln(&["webhook", "listen"]));
+    let mut listening = Listening::start(&mut place.kiln("webhook listen"));
     assert_eq!(listening.post(&[hmac_header(BODY)], BODY), 204);
     assert_eq!(
         listening.line(),
@@ -150,8 +150,7 @@ fn without_a_secret_deliveries_are_printed_as_unverified() {
 #[test]
 fn json_output_contains_unverified_deliveries() {
     let place = Place::new();
-    let mut listening =
-        Listening::start(&mut place.kiln(&["webhook", "listen", "--json", "--task-id", "/job/0"]));
+    let mut listening = Listening::start(&mut place.kiln("webhook listen --json --task-id /job/0"));
     let body = "{\"job\":[\"a\u{202e}b\"],\"id\":\"other\",\"status\":\"Ready\"}";
     assert_eq!(listening.post(&["webhook-id: msg_1".to_owned()], body), 204);
     let line = listening.line();

@@ -11,7 +11,7 @@ use crate::bench::{Outcome, Place, Words as _};
 pub fn recorded(body: &str, headers: &[String], options: &[&str]) -> (Place, Command) {
     let place = Place::new();
     place.write("body.json", body);
-    let mut command = place.kiln(&["webhook", "verify", "body.json"]);
+    let mut command = place.kiln("webhook verify body.json");
     for header in headers {
         command.args(["--header", header]);
     }
