@@ -111,6 +111,17 @@ impl Place {
     pub fn run_with_stdin<W: Words + ?Sized>(&self, words: &W, input: &[u8]) -> Outcome {
         with_stdin(&mut self.kiln(words), input)
     }
+
+    /// A shell script in which `kiln` is the program.
+    #[expect(clippy::disallowed_methods, reason = "the test has no `Process`")]
+    pub fn shell_command(&self, line: &str) -> Command {
+        let mut command = self.command("sh");
+        let program = PathBuf::from(env!("CARGO_BIN_EXE_kiln"));
+        let path = std::env::var("PATH").unwrap_or_default();
+        command.env("PATH", format!("{}:{path}", program.parent().unwrap().display()));
+        command.args(["-euc", line]);
+        command
+    }
 }
 
 /// The words of a command line.
@@ -219,14 +230,9 @@ impl Bench {
         Outcome::of_run(&mut self.shell_command(line))
     }
 
-    #[expect(clippy::disallowed_methods, reason = "the test has no `Process`")]
     pub fn shell_command(&self, line: &str) -> Command {
-        let mut command = self.place.command("sh");
+        let mut command = self.place.shell_command(line);
         self.point(&mut command);
-        let program = PathBuf::from(env!("CARGO_BIN_EXE_kiln"));
-        let path = std::env::var("PATH").unwrap_or_default();
-        command.env("PATH", format!("{}:{path}", program.parent().unwrap().display()));
-        command.args(["-euc", line]);
         command
     }
 

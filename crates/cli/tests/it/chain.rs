@@ -129,22 +129,6 @@ fn images_sizes_and_seeds_are_varied_too() {
     let images = ["run", "gen-2-pro", "--prompt", "a hat", "--vary", "input-image=cat.png,dog.png"];
     bench.run(&small(&[&images[..], &["-o", "."]].concat())).ok();
     assert_eq!(bench.simulator.counts().accepted, 8);
-    for (words, problem) in [
-        (["--vary", "guidance=3"], "gen-2-pro has no such field"),
-        (["--vary", "seed=1,,2"], "--vary seed: a value is empty"),
-        (["--vary", "seed=3..1"], "--vary seed: use numbers and ranges"),
-        (["--vary", "width=0,64"], "width"),
-        (["--vary", "seed=1..2000"], "2000 pictures are more than 1000"),
-    ] {
-        let refused = bench.run(&fox(&[&words[..], &["-o", "."]].concat())).fails(2).stderr;
-        assert!(refused.contains(problem) && refused.contains("nothing was sent"), "{refused}");
-    }
-    // The pairs are counted before they are made.
-    let many = ["--vary", "seed=1..100000", "--vary", "width=1..100000", "-o", "."];
-    bench.run(&fox(&many)).fails(2).says("--vary seed: 100000 pictures are more than 1000");
-    let twice = ["--vary", "seed=1,2", "-n", "2", "-o", "."];
-    bench.run(&fox(&twice)).fails(2).says("--vary seed: --seed or -n also asks for several");
-    assert_eq!(bench.simulator.counts().accepted, 8);
 }
 
 #[test]
@@ -231,27 +215,6 @@ fn a_preset_has_a_model_fields_and_a_prompt() {
     assert!(
         !file.contains("preset") && file.contains("describe") && file.contains("[profile.work]")
     );
-}
-
-#[test]
-fn presets_are_checked_when_the_file_is_read() {
-    let bench = Bench::new();
-    for (text, problem) in [
-        (
-            "[preset.a]\nguidance = 3",
-            "line 1: invalid preset `a`: gen-2-pro has no field `guidance`",
-        ),
-        ("\n[preset.a]\nmodel = \"x\"", "line 2: invalid preset `a`: unknown model 'x'"),
-        ("[preset.a]\nprompt = \"a {b\"", "a brace in `prompt` does not enclose a name"),
-        ("[preset.A]\nwidth = 64", "invalid name of a preset"),
-        ("[preset.a]\nwidth = [64]", "`width` is not a text, a number or a truth"),
-        ("[preset.a]\nwidth = 7", "width"),
-    ] {
-        bench.place.configure(text);
-        let refused = bench.run(&fox(&["-o", "fox.png"])).fails(2).stderr;
-        assert!(refused.contains(problem), "{text}: {refused}");
-    }
-    assert_eq!(bench.simulator.counts().accepted, 0);
 }
 
 #[test]

@@ -167,15 +167,6 @@ fn what_cannot_be_a_key_is_refused_and_never_shown() {
     place.run_with_stdin("config login --simulate", b"sk-a").fails(2);
 }
 
-/// A simulator has nothing to do with the key of the service.
-#[test]
-fn a_simulated_logout_keeps_the_key() {
-    let place = Place::new();
-    login(&place, &[], KEY).ok();
-    place.run("config logout --simulate").fails(2).says("does not use it");
-    assert!(place.config("keys/default.key").exists());
-}
-
 #[test]
 fn a_damaged_key_file_is_an_error_that_does_not_quote_it() {
     let place = Place::new();

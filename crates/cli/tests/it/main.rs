@@ -40,7 +40,6 @@ mod options;
 mod paying;
 #[cfg(unix)]
 mod programs;
-mod readme;
 mod recording;
 mod resolving;
 #[cfg(unix)]

@@ -221,11 +221,6 @@ fn an_interrupted_resume_can_be_repeated() {
     assert_charged_once(&bench);
 }
 
-#[test]
-fn a_simulated_resume_is_refused() {
-    assert!(Place::new().run("resume --simulate").fails(2).stderr.contains("--simulate"));
-}
-
 /// Lines in a removed file are lost, so the command must not say that the task is recorded.
 #[test]
 fn a_history_that_is_removed_during_a_submission_loses_no_picture() {

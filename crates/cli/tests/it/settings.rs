@@ -96,7 +96,7 @@ fn a_profile_is_named_by_a_flag_or_a_variable() {
 }
 
 /// Each with what is wrong with it.
-const DAMAGED: [&str; 19] = [
+const DAMAGED: [&str; 25] = [
     "model = ",
     "model = \"gen-dev\"\nmodel = \"gen-dev\"",
     "\n\nmodle = \"gen-dev\"",
@@ -116,6 +116,12 @@ const DAMAGED: [&str; 19] = [
     "[profile.Work]",
     "[profile]\nmodel = \"gen-dev\"",
     "[profile.work]\nbase_url = \"http://127.0.0.1:1\"\napi_key = \"sk-secret\"",
+    "[preset.a]\nguidance = 3",
+    "\n[preset.a]\nmodel = \"x\"",
+    "[preset.a]\nprompt = \"a {b\"",
+    "[preset.A]\nwidth = 64",
+    "[preset.a]\nwidth = [64]",
+    "[preset.a]\nwidth = 7",
 ];
 
 #[test]

@@ -162,15 +162,3 @@ fn a_failure_says_that_the_job_has_not_ended() {
     advance(&bench, &names[0], &[]).ok();
     assert_eq!(bench.simulator.counts().accepted, 1);
 }
-
-#[test]
-fn what_is_only_added_takes_no_options_of_a_run() {
-    let bench = Bench::new();
-    bench.place.write("jobs.txt", "a fox");
-    let add = ["batch", "run", "jobs.txt", "--output", "pictures", "--add-only"];
-    for more in [&["--budget", "50"][..], &["--pay-again"], &["--listen", "127.0.0.1:0"]] {
-        bench.place.run(&[&add[..], more].concat()).fails(2);
-    }
-    bench.place.run(&[&["--simulate"][..], &add].concat()).fails(2).says("leave --simulate out");
-    assert!(!bench.place.path("pictures").exists());
-}

@@ -159,22 +159,6 @@ fn a_long_list_has_every_job_once() {
 }
 
 #[test]
-fn a_ledger_that_does_not_exist_is_not_created() {
-    let bench = Bench::new();
-    for words in [
-        &["status"][..],
-        &["jobs", "retry", "a"],
-        &["jobs", "forget", "a"],
-        &["resolve", "a", "--paid"],
-    ] {
-        batch(&bench, words).fails(2).says("there is no ledger at pictures");
-    }
-    assert_eq!(bench.place.files(), [""; 0]);
-    bench.place.write("fox.png", "not a ledger");
-    bench.run("batch status --ledger fox.png").fails(1).says("could not open the ledger");
-}
-
-#[test]
 fn the_report_links_the_pictures() {
     let bench = Bench::new();
     run(&bench, &["a <fox>", "a wolf [[error]]"], &[]).fails(4);

@@ -100,12 +100,6 @@ fn nothing_runs_if_a_line_is_invalid() {
     );
     let outcome = bench.run(&[&RUN[..], &["jobs.jsonl"]].concat()).fails(2);
     assert_shown!("bad_targets", outcome.stderr);
-    let outcome = bench.run("batch run --output pictures --prompt a --names a{").fails(2);
-    outcome.says("invalid --names: could not parse");
-    bench
-        .run("batch run -o pictures --prompt a --seed 1,2 --names a")
-        .fails(2)
-        .says("has the target of another job");
     assert_eq!(bench.simulator.counts().accepted, 0);
 }
 
