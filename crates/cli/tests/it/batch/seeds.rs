@@ -31,10 +31,8 @@ fn a_job_without_a_seed_gets_one_that_depends_on_its_name() {
     run(&bench, &FOXES, &[]).ok();
     assert_eq!(bench.simulator.counts().accepted, 3);
     bench.place.write("null.jsonl", r#"{"prompt":"a fox","extra":{"seed":null}}"#);
-    assert_eq!(
-        bench.run("batch run null.jsonl -o pictures --dry-run --json").ok().json()["first"][0]["seed"],
-        Value::Null
-    );
+    let plan = bench.run("batch run null.jsonl -o pictures --dry-run --json").ok().json();
+    assert_eq!(plan["first"][0]["seed"], Value::Null);
 }
 
 #[test]
