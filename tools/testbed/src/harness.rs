@@ -50,6 +50,14 @@ pub fn test(
     })
 }
 
+/// Creates a test with the name of its function, like [`test`].
+pub fn test_of<F>(requirements: &'static [Requirement], runtime: Runtime, function: F) -> Trial
+where
+    F: AsyncFnOnce() + Send + 'static,
+{
+    test(name_of(&function), requirements, runtime, function)
+}
+
 /// Returns the path of a function without its crate, as Cargo's own harness names a test.
 pub fn name_of<F>(function: &F) -> &'static str {
     let path = any::type_name_of_val(function);

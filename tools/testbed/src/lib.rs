@@ -7,7 +7,7 @@
 //! A test binary with `harness = false` lists its tests:
 //!
 //! ```
-//! use imagekiln_testbed::{Requirement, Runtime, Trial, name_of, run, test};
+//! use imagekiln_testbed::{Requirement, Runtime, Trial, run, test_of};
 //!
 //! const SHELL: Requirement = Requirement {
 //!     name: "a shell",
@@ -22,7 +22,7 @@
 //! }
 //!
 //! fn tests() -> Vec<Trial> {
-//!     vec![test(name_of(&the_shell_adds), &[SHELL], Runtime::CurrentThread, the_shell_adds)]
+//!     vec![test_of(&[SHELL], Runtime::CurrentThread, the_shell_adds)]
 //! }
 //!
 //! fn main() {
@@ -46,7 +46,7 @@ use std::{
 pub use libtest_mimic::Trial;
 use tokio::net::{TcpListener, TcpSocket};
 
-pub use self::harness::{Runtime, name_of, run, test};
+pub use self::harness::{Runtime, name_of, run, test, test_of};
 pub use self::requirement::Requirement;
 
 /// A port of the loopback address on which nothing listens.

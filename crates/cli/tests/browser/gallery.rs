@@ -47,7 +47,7 @@ where
     imagekiln_testbed::test(name_of(&scene), &[BROWSER], Runtime::CurrentThread, async || {
         with_bench(|bench| {
             fill(bench);
-            let page = bench.run(&["gallery", "--json"]).ok().json();
+            let page = bench.run("gallery --json").ok().json();
             let url = format!("file://{}", page["path"].as_str().unwrap());
             tokio::runtime::Runtime::new().unwrap().block_on(Browser::with(async |browser| {
                 browser.open(&url).await;
@@ -120,9 +120,8 @@ async fn a_picture_has_its_facts_and_commands(browser: &Browser, bench: &Bench) 
 }
 
 async fn a_picture_leads_to_what_it_was_made_from(browser: &Browser, bench: &Bench) {
-    let edit = ["edit", "at dawn", "@5", "-o", "dawn.png", "--width", "64", "--height", "64"];
-    bench.run(&edit).ok();
-    bench.run(&["gallery"]).ok();
+    bench.run("edit 'at dawn' @5 -o dawn.png --width 64 --height 64").ok();
+    bench.run("gallery").ok();
     browser.run("location.reload()").await;
     browser.wait("items.filter(Boolean).length === 9").await;
     assert_eq!(find(browser, "dawn").await, json!(["@7"]));

@@ -18,7 +18,7 @@ pub fn tests() -> Vec<Trial> {
     vec![imagekiln_testbed::test(name, needs, Runtime::CurrentThread, async || {
         with_bench(|bench| {
             fill(bench);
-            let server = Listening::start(&mut bench.kiln(&["gallery", "--serve"]));
+            let server = Listening::start(&mut bench.kiln("gallery --serve"));
             let scene = Browser::with(async |browser| {
                 browser.open(&server.url).await;
                 browser.wait("document.querySelector('.job img:not([hidden])')").await;
@@ -27,7 +27,7 @@ pub fn tests() -> Vec<Trial> {
             tokio::runtime::Runtime::new().unwrap().block_on(scene);
             assert!(!bench.place.path("wolf.png").exists());
             assert!(bench.place.path("fox-1.jpg").exists());
-            let history = bench.run(&["history", "wolf", "--json"]).ok().json();
+            let history = bench.run("history wolf --json").ok().json();
             assert_eq!(history["state"], "deleted");
         });
     })]

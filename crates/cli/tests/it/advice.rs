@@ -10,13 +10,12 @@ use crate::{
     history::history,
     running::{Running, resume_command},
     server::Server,
+    tasks::SUBMIT,
 };
 
 /// Submits a task for this output, which is ready at once.
 fn submitted(bench: &Bench, output: &[&str]) {
-    let words =
-        ["task", "submit", "gen-2-pro", "--prompt", "a fox", "--width", "64", "--height", "64"];
-    bench.run(&[&words[..], output].concat()).ok();
+    bench.run(&[&SUBMIT[..], output].concat()).ok();
 }
 
 #[track_caller]
@@ -88,12 +87,10 @@ fn a_missing_directory_is_made() {
 fn the_directory_of_a_command_is_made_again() {
     let bench = Bench::new();
     make_pictures(&bench);
-    let words =
-        ["task", "submit", "gen-2-pro", "--prompt", "a fox", "--width", "64", "--height", "64"];
-    let mut submit = bench.kiln(&words);
-    Outcome::of(submit.current_dir(bench.place.path("pictures")).output().unwrap()).ok();
+    let mut submit = bench.kiln(&SUBMIT);
+    Outcome::of_run(submit.current_dir(bench.place.path("pictures"))).ok();
     remove_pictures(&bench);
-    follow(&bench, &bench.run(&["resume"]).fails(6).stderr);
+    follow(&bench, &bench.run("resume").fails(6).stderr);
 }
 
 /// A directory that was removed during the wait does not stop a command with `--mkdir`.
@@ -122,7 +119,7 @@ fn a_place_that_can_not_be_written_to_is_replaced() {
             assert!(resume_command(&said).ends_with("task save @1 --output ."), "{said}");
             follow(&bench, &said);
             // The place of the submission is forgotten.
-            assert_eq!(bench.run(&["resume"]).ok().stderr, "nothing is unfinished\n");
+            assert_eq!(bench.run("resume").ok().stderr, "nothing is unfinished\n");
         }
     }
 }
@@ -144,8 +141,7 @@ fn a_dangling_link_is_replaced() {
 fn another_output_is_kept_in_the_command() {
     let bench = Bench::new();
     submitted(&bench, &["-o", "a.png"]);
-    let words = ["task", "save", "@1", "-o", "pictures/b.png", "--overwrite"];
-    let said = bench.run(&words).fails(6).stderr;
+    let said = bench.run("task save @1 -o pictures/b.png --overwrite").fails(6).stderr;
     assert_eq!(follow(&bench, &said), "pictures/b.png");
 }
 
@@ -218,8 +214,7 @@ fn scripted(polls: usize, status: u16, body: &Value) -> (Place, Server, String, 
     let (place, server) = (Place::new(), Server::new());
     let mut command = place.kiln(&fox(&["-o", "fox.png"]));
     let run = Running::start(server.point(&mut command));
-    let url = format!("{}/v1/get_result?id=a1", server.url());
-    server.next().respond(200, &json!({ "id": "a1", "polling_url": url, "cost": 3 }));
+    server.next().respond(200, &server.accepted("a1"));
     (0..polls).for_each(|_| server.next().respond(status, body));
     let (code, _, said) = run.end();
     assert_paid(&said, "a1");
@@ -232,8 +227,7 @@ fn finish(place: &Place, server: &Server, words: &str) {
     let mut command = place.command("sh");
     command.args(["-euc", words]);
     let run = Running::start(server.point(&mut command));
-    let result = json!({ "sample": format!("{}/picture", server.url()) });
-    server.next().respond(200, &json!({ "id": "a1", "status": "Ready", "result": result }));
+    server.next().respond(200, &server.ready());
     server.next().send(&png(64, 64));
     let (code, stdout, said) = run.end();
     assert_eq!((code, stdout.as_str()), (0, "fox.png\n"), "{said}");
@@ -276,7 +270,7 @@ fn the_last_line_of_several_pictures_names_what_is_left() {
     let last = "error: 2 of 2 pictures were not saved\n\
                 advice: 2 are paid for: run the command in the report of each\n";
     assert!(said.ends_with(last), "{said}");
-    let resumed = bench.run(&["resume"]).fails(6).stderr;
+    let resumed = bench.run("resume").fails(6).stderr;
     assert!(resumed.ends_with("2 are paid for: run the command in the report of each\n"));
     for (number, report) in said.split("picture ").skip(1).take(2).enumerate() {
         bench.shell(resume_command(report)).ok();

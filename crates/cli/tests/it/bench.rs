@@ -12,7 +12,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
-use imagekiln_simulator::{Config, Simulator};
+use imagekiln_simulator::{Config, Simulator, TaskView};
 use imagekiln_testbed::picture;
 
 /// Long enough that no task is ready before a test advances the simulator's clock.
@@ -79,9 +79,9 @@ impl Place {
         names
     }
 
-    pub fn kiln(&self, arguments: &[&str]) -> Command {
+    pub fn kiln<W: Words + ?Sized>(&self, words: &W) -> Command {
         let mut command = self.command(env!("CARGO_BIN_EXE_kiln"));
-        command.args(arguments);
+        command.args(words.words());
         command
     }
 
@@ -98,13 +98,70 @@ impl Place {
         command
     }
 
-    pub fn run(&self, arguments: &[&str]) -> Outcome {
-        Outcome::of(self.kiln(arguments).output().unwrap())
+    pub fn run<W: Words + ?Sized>(&self, words: &W) -> Outcome {
+        Outcome::of_run(&mut self.kiln(words))
+    }
+
+    /// Runs the program with these variables in its environment.
+    pub fn run_with<W: Words + ?Sized>(&self, variables: &[(&str, &str)], words: &W) -> Outcome {
+        Outcome::of_run(self.kiln(words).envs(variables.iter().copied()))
     }
 
     /// Runs the program with this standard input.
-    pub fn run_with_stdin(&self, arguments: &[&str], input: &[u8]) -> Outcome {
-        with_stdin(&mut self.kiln(arguments), input)
+    pub fn run_with_stdin<W: Words + ?Sized>(&self, words: &W, input: &[u8]) -> Outcome {
+        with_stdin(&mut self.kiln(words), input)
+    }
+
+    /// A shell script in which `kiln` is the program.
+    #[expect(clippy::disallowed_methods, reason = "the test has no `Process`")]
+    pub fn shell_command(&self, line: &str) -> Command {
+        let mut command = self.command("sh");
+        let program = PathBuf::from(env!("CARGO_BIN_EXE_kiln"));
+        let path = std::env::var("PATH").unwrap_or_default();
+        command.env("PATH", format!("{}:{path}", program.parent().unwrap().display()));
+        command.args(["-euc", line]);
+        command
+    }
+}
+
+/// The words of a command line.
+pub trait Words {
+    fn words(&self) -> Vec<&str>;
+}
+
+/// As a person types them. Words with spaces are in single quotes.
+impl Words for str {
+    fn words(&self) -> Vec<&str> {
+        let parts = self.split('\'').enumerate();
+        let words = parts.flat_map(|(at, part)| match at % 2 {
+            0 => part.split_whitespace().collect(),
+            _ => vec![part],
+        });
+        words.collect()
+    }
+}
+
+impl Words for String {
+    fn words(&self) -> Vec<&str> {
+        self.as_str().words()
+    }
+}
+
+impl Words for [&str] {
+    fn words(&self) -> Vec<&str> {
+        self.to_vec()
+    }
+}
+
+impl<const COUNT: usize> Words for [&str; COUNT] {
+    fn words(&self) -> Vec<&str> {
+        self.to_vec()
+    }
+}
+
+impl Words for Vec<&str> {
+    fn words(&self) -> Vec<&str> {
+        self.clone()
     }
 }
 
@@ -140,8 +197,8 @@ impl Bench {
         Self { place: Place::new(), simulator, _runtime: runtime }
     }
 
-    pub fn kiln(&self, arguments: &[&str]) -> Command {
-        let mut command = self.place.kiln(arguments);
+    pub fn kiln<W: Words + ?Sized>(&self, words: &W) -> Command {
+        let mut command = self.place.kiln(words);
         self.point(&mut command);
         command
     }
@@ -154,35 +211,40 @@ impl Bench {
             .env("IMAGEKILN_REGIONAL_BASE_URL", self.simulator.regional_base_url());
     }
 
-    pub fn run(&self, arguments: &[&str]) -> Outcome {
-        Outcome::of(self.kiln(arguments).output().unwrap())
+    pub fn run<W: Words + ?Sized>(&self, words: &W) -> Outcome {
+        Outcome::of_run(&mut self.kiln(words))
+    }
+
+    /// Runs the program with these variables in its environment.
+    pub fn run_with<W: Words + ?Sized>(&self, variables: &[(&str, &str)], words: &W) -> Outcome {
+        Outcome::of_run(self.kiln(words).envs(variables.iter().copied()))
     }
 
     /// Runs the program with this standard input.
-    pub fn run_with_stdin(&self, arguments: &[&str], input: &[u8]) -> Outcome {
-        with_stdin(&mut self.kiln(arguments), input)
+    pub fn run_with_stdin<W: Words + ?Sized>(&self, words: &W, input: &[u8]) -> Outcome {
+        with_stdin(&mut self.kiln(words), input)
     }
 
     /// Runs a shell script in which `kiln` is the program.
     pub fn shell(&self, line: &str) -> Outcome {
-        Outcome::of(self.shell_command(line).output().unwrap())
+        Outcome::of_run(&mut self.shell_command(line))
     }
 
-    #[expect(clippy::disallowed_methods, reason = "the test has no `Process`")]
     pub fn shell_command(&self, line: &str) -> Command {
-        let mut command = self.place.command("sh");
+        let mut command = self.place.shell_command(line);
         self.point(&mut command);
-        let program = PathBuf::from(env!("CARGO_BIN_EXE_kiln"));
-        let path = std::env::var("PATH").unwrap_or_default();
-        command.env("PATH", format!("{}:{path}", program.parent().unwrap().display()));
-        command.args(["-euc", line]);
         command
+    }
+
+    /// The last task that the simulator accepted.
+    pub fn last_task(&self) -> TaskView {
+        let tasks = self.simulator.tasks();
+        tasks.into_iter().max_by_key(|task| task.accepted_at).expect("no task was accepted")
     }
 
     /// The body of the last request that the simulator accepted.
     pub fn last_request(&self) -> Value {
-        let tasks = self.simulator.tasks();
-        tasks.into_iter().max_by_key(|task| task.accepted_at).expect("no task was accepted").request
+        self.last_task().request
     }
 }
 
@@ -203,6 +265,11 @@ impl Outcome {
         }
     }
 
+    /// Runs a command to its end.
+    pub fn of_run(command: &mut Command) -> Self {
+        Self::of(command.output().unwrap())
+    }
+
     /// Asserts success.
     #[track_caller]
     pub fn ok(self) -> Self {
@@ -213,6 +280,13 @@ impl Outcome {
     #[track_caller]
     pub fn fails(self, code: i32) -> Self {
         assert_eq!(self.code, code, "{}\n{}", self.stderr, self.text());
+        self
+    }
+
+    /// Asserts that standard error has this text.
+    #[track_caller]
+    pub fn says(&self, text: &str) -> &Self {
+        assert!(self.stderr.contains(text), "no `{text}` in: {}", self.stderr);
         self
     }
 
@@ -227,15 +301,16 @@ impl Outcome {
             .unwrap_or_else(|error| panic!("{error}: {}", self.text()))
     }
 
+    /// Standard output as JSON, one value per line.
+    #[track_caller]
+    pub fn lines(&self) -> Vec<Value> {
+        json_lines(&self.text())
+    }
+
     /// Standard error as JSON, one object per line.
     #[track_caller]
     pub fn events(&self) -> Vec<Value> {
-        let lines = self.stderr.lines();
-        lines
-            .map(|line| {
-                serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))
-            })
-            .collect()
+        json_lines(&self.stderr)
     }
 
     /// The last event, which is the error if there was one.
@@ -243,6 +318,17 @@ impl Outcome {
     pub fn error(&self) -> Value {
         self.events().pop().expect("no event")
     }
+}
+
+#[track_caller]
+fn json_lines(text: &str) -> Vec<Value> {
+    let parse = |line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+    text.lines().map(parse).collect()
+}
+
+/// These words, and those that make a picture small.
+pub fn small<'a>(words: &[&'a str]) -> Vec<&'a str> {
+    [words, &["--width", "64", "--height", "64"]].concat()
 }
 
 /// The words that generate a small fox, and more.
@@ -281,6 +367,7 @@ macro_rules! assert_shown {
                 (r"the (service is unreachable|download failed); attempt \d of \d in \d s\n", ""),
                 (r"credits, \d+\.\d s", "credits, SECONDS s"),
                 (r"127\.0\.0\.1:\d+", "127.0.0.1:PORT"),
+                (r"127\.0\.0\.1, port \d+", "127.0.0.1, port PORT"),
                 (r"\(os error \d+\)", "(os error N)"),
                 (r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", "TASK-ID"),
             ],

@@ -3,7 +3,10 @@
 use image::{ImageFormat, RgbaImage};
 use serde_json::{Value, json};
 
-use crate::bench::{Bench, encoded, kind_of, png};
+use crate::{
+    bench::{Bench, encoded, kind_of, png},
+    history::history,
+};
 use imagekiln_simulator::Config;
 use imagekiln_testbed::picture;
 
@@ -104,7 +107,7 @@ fn made(bench: &Bench, command: &str, file: &str) -> (String, Value) {
         (before.accepted + 1, before.delivered + 1),
         "{command}"
     );
-    let task = bench.simulator.tasks().into_iter().max_by_key(|task| task.accepted_at).unwrap();
+    let task = bench.last_task();
     let mut request = task.request;
     if !command.contains("--seed") {
         let drawn = request.as_object_mut().unwrap().remove("seed");
@@ -130,6 +133,8 @@ fn each_command_sends_its_fields_and_saves_the_picture() {
         assert_eq!(format, "png", "{command}");
         assert_eq!(Value::Object(request.clone()), fields, "{command}");
     }
+    let newest = &history(&bench)[0];
+    assert_eq!([&newest["model"], &newest["state"]], ["gen-tools/vto-v1", "saved"]);
 }
 
 #[test]
@@ -170,42 +175,42 @@ fn an_image_with_an_alpha_channel_needs_no_mask() {
         let outcome = bench.run(&["tool", "inpaint", "fire", file]).fails(2);
         assert!(outcome.stderr.contains("has no alpha channel"), "{file}: {}", outcome.stderr);
     }
-    let piped = bench.run_with_stdin(&["tool", "inpaint", "fire", "-"], &png(256, 256)).fails(2);
-    assert!(piped.stderr.contains("has no alpha channel"), "{}", piped.stderr);
+    bench
+        .run_with_stdin("tool inpaint fire -", &png(256, 256))
+        .fails(2)
+        .says("has no alpha channel");
     assert_eq!(bench.simulator.counts().accepted, accepted);
 }
 
 #[test]
 fn standard_input_is_a_prompt_or_an_image() {
     let bench = bench();
-    bench
-        .run_with_stdin(&["tool", "inpaint", "-", "cat.png", "--mask", "mask.png"], b"fire\n")
-        .ok();
+    bench.run_with_stdin("tool inpaint - cat.png --mask mask.png", b"fire\n").ok();
     assert_eq!(bench.last_request()["prompt"], "fire");
-    bench.run_with_stdin(&["tool", "deblur", "-"], &png(128, 96)).ok();
+    bench.run_with_stdin("tool deblur -", &png(128, 96)).ok();
     assert!(bench.last_request()["image"].as_str().unwrap().contains("128 x 96"));
-    let both = bench.run_with_stdin(&["tool", "erase", "-", "--mask", "-"], &png(64, 64)).fails(2);
-    assert!(both.stderr.contains("can be read only once"), "{}", both.stderr);
+    bench
+        .run_with_stdin("tool erase - --mask -", &png(64, 64))
+        .fails(2)
+        .says("can be read only once");
 }
 
 #[test]
 fn assumed_names_of_fields_are_reported() {
     let bench = bench();
-    let warning = |words: &[&str]| {
-        let outcome = bench.run(&[words, &["--dry-run"]].concat()).ok();
+    let warning = |line: &str| {
+        let outcome = bench.run(&format!("tool {line} --dry-run")).ok();
         outcome.stderr.trim_end().to_owned()
     };
     assert_eq!(
-        warning(&["tool", "try-on", "person.png", "garment.png"]),
+        warning("try-on person.png garment.png"),
         "warning: the contract does not list these fields of gen-tools/vto-v2, so their names are \
          assumed: person, garment"
     );
-    assert!(warning(&["tool", "video", "a fox"]).ends_with("assumed: prompt"));
-    assert!(
-        warning(&["tool", "video", "a fox", "cat.png"]).ends_with("assumed: prompt, keyframes")
-    );
-    assert_eq!(warning(&["tool", "video", "a fox", "--quiet"]), "");
-    assert_eq!(warning(&["tool", "deblur", "cat.png"]), "");
+    assert!(warning("video 'a fox'").ends_with("assumed: prompt"));
+    assert!(warning("video 'a fox' cat.png").ends_with("assumed: prompt, keyframes"));
+    assert_eq!(warning("video 'a fox' --quiet"), "");
+    assert_eq!(warning("deblur cat.png"), "");
 }
 
 #[test]
@@ -235,20 +240,6 @@ fn the_mode_of_a_video_follows_the_images() {
     assert_eq!(mode(&["cat.png", "--mode", "draft_enhance"]), "draft_enhance");
     assert_eq!(mode(&["--extra-image", "frame=cat.png"]), "i2v");
     let many = [&["tool", "video", "fox"][..], &["cat.png"; 11]].concat();
-    let outcome = bench.run(&many).fails(2);
-    assert!(outcome.stderr.contains("at most 10 images, but 11 were given"), "{}", outcome.stderr);
-    bench.run(&["tool", "video", "fox", "--mode", "i2v"]).fails(2);
-    bench.run(&["tool", "video", "fox", "cat.png", "--mode", "t2v"]).fails(2);
+    bench.run(&many).fails(2).says("at most 10 images, but 11 were given");
     assert_eq!(bench.simulator.counts().accepted, 2);
-}
-
-#[test]
-fn the_history_lists_them() {
-    let bench = bench();
-    made(&bench, "tool deblur cat.png", "sharp.png");
-    let listed = bench.run(&["history", "--json"]).ok().json();
-    assert_eq!(
-        (&listed["model"], &listed["state"]),
-        (&json!("gen-tools/deblur-v1"), &json!("saved"))
-    );
 }

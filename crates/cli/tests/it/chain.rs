@@ -3,34 +3,28 @@
 use serde_json::{Value, json};
 
 use crate::{
-    bench::{Bench, fox, png},
+    bench::{Bench, fox, png, small},
     history::history,
 };
-
-fn small<'a>(words: &[&'a str]) -> Vec<&'a str> {
-    [words, &["--size", "64x64"]].concat()
-}
 
 #[test]
 fn a_picture_of_a_batch_is_known_after_it_was_moved() {
     let bench = Bench::new();
-    let run = ["batch", "run", "--prompt", "a fox", "-s=64x64", "-o", "pictures", "--names=1.png"];
-    bench.run(&run).ok();
+    bench.run("batch run --prompt 'a fox' -s=64x64 -o pictures --names=1.png").ok();
     let request = bench.last_request();
     std::fs::rename(bench.place.path("pictures/1.png"), bench.place.path("moved.png")).unwrap();
-    let shown = bench.run(&["show", "moved.png", "--json"]).ok().json();
+    let shown = bench.run("show moved.png --json").ok().json();
     assert_eq!(shown["prompt"], "a fox");
     assert!(shown["path"].as_str().unwrap().ends_with("moved.png"), "{shown}");
     assert!(shown["job"].as_str().unwrap().starts_with("a-fox-"), "{shown}");
     let beside = bench.place.read("pictures/1.png.json");
     let beside: Value = serde_json::from_slice(&beside).unwrap();
     assert_eq!(shown["submitted_at"], beside["times"]["submitted"]);
-    bench.run(&["again", "moved.png", "-o", "."]).ok();
+    bench.run("again moved.png -o .").ok();
     assert_eq!(bench.last_request(), request);
     // A picture of nobody is still unknown.
     bench.place.write("mine.png", png(64, 64));
-    let unknown = bench.run(&["show", "mine.png"]).fails(2).stderr;
-    assert!(unknown.contains("the history has no picture mine.png"), "{unknown}");
+    bench.run("show mine.png").fails(2).says("the history has no picture mine.png");
 }
 
 /// A saved picture that was renamed or copied is known by its content.
@@ -43,7 +37,7 @@ fn a_picture_knows_what_it_was_made_from() {
     std::fs::rename(bench.place.path("storm.png"), bench.place.path("moved.png")).unwrap();
     bench.place.write("copy.png", bench.place.read("fox.png"));
     bench.run(&small(&["edit", "both", "moved.png", "copy.png", "-o", "both.png"])).ok();
-    bench.run(&["again", "@3", "--seed", "7", "-o", "again.png"]).ok();
+    bench.run("again @3 --seed 7 -o again.png").ok();
     bench.run(&fox(&["-o", "other.png"])).ok();
     let facts = history(&bench);
     let sources: Vec<_> =
@@ -54,9 +48,9 @@ fn a_picture_knows_what_it_was_made_from() {
         sources,
         [(&none, &null), (&one, &null), (&two, &null), (&two, &three), (&none, &null)]
     );
-    let shown = bench.run(&["show", "@4", "--info"]).ok().text();
+    let shown = bench.run("show @4 --info").ok().text();
     assert!(shown.contains("\nmade from      @1, @2\nagain of       @3\n"), "{shown}");
-    let tree = bench.run(&["history", "--tree"]).ok().text();
+    let tree = bench.run("history --tree").ok().text();
     let names: Vec<&str> = tree.lines().map(|line| &line[..line.find('@').unwrap_or(0)]).collect();
     let numbers: Vec<_> =
         tree.lines().filter_map(|line| line.split_once('@')?.1.split(' ').next()).collect();
@@ -69,11 +63,11 @@ fn a_picture_knows_what_it_was_made_from() {
     for number in 5..30 {
         bench.run(&["again", &format!("@{number}"), "--seed", &number.to_string(), "-o", "."]).ok();
     }
-    let chain = bench.run(&["history", "--limit", "1", "--tree"]).ok().text();
+    let chain = bench.run("history --limit 1 --tree").ok().text();
     let columns = chain.lines().skip(1).map(|line| line.find('@').unwrap());
     assert_eq!((chain.lines().count(), columns.max()), (27, Some(2 * 20 + 4)), "{chain}");
     // The sources of those that are listed, too.
-    let last = bench.run(&["history", "both", "--limit", "1", "--tree"]).ok().text();
+    let last = bench.run("history both --limit 1 --tree").ok().text();
     assert!(last.contains("└ @4") && last.contains("@1") && !last.contains("@5"), "{last}");
 }
 
@@ -135,24 +129,6 @@ fn images_sizes_and_seeds_are_varied_too() {
     let images = ["run", "gen-2-pro", "--prompt", "a hat", "--vary", "input-image=cat.png,dog.png"];
     bench.run(&small(&[&images[..], &["-o", "."]].concat())).ok();
     assert_eq!(bench.simulator.counts().accepted, 8);
-    for (words, problem) in [
-        (["--vary", "guidance=3"], "gen-2-pro has no such field"),
-        (["--vary", "seed=1,,2"], "--vary seed: a value is empty"),
-        (["--vary", "seed=3..1"], "--vary seed: use numbers and ranges"),
-        (["--vary", "width=0,64"], "width"),
-        (["--vary", "seed=1..2000"], "2000 pictures are more than 1000"),
-    ] {
-        let refused = bench.run(&fox(&[&words[..], &["-o", "."]].concat())).fails(2).stderr;
-        assert!(refused.contains(problem) && refused.contains("nothing was sent"), "{refused}");
-    }
-    // The pairs are counted before they are made.
-    let many = ["--vary", "seed=1..100000", "--vary", "width=1..100000", "-o", "."];
-    let refused = bench.run(&fox(&many)).fails(2).stderr;
-    assert!(refused.contains("--vary seed: 100000 pictures are more than 1000"), "{refused}");
-    let twice = ["--vary", "seed=1,2", "-n", "2", "-o", "."];
-    let refused = bench.run(&fox(&twice)).fails(2).stderr;
-    assert!(refused.contains("--vary seed: --seed or -n also asks for several"), "{refused}");
-    assert_eq!(bench.simulator.counts().accepted, 8);
 }
 
 #[test]
@@ -160,7 +136,7 @@ fn again_takes_another_model_and_leaves_out_what_it_does_not_have() {
     let bench = Bench::new();
     let first = ["run", "gen-2-flex", "--prompt", "a fox", "--guidance", "4", "--seed", "9"];
     bench.run(&small(&[&first[..], &["-o", "fox.png"]].concat())).ok();
-    let other = bench.run(&["again", "@1", "-m", "gen-2-pro", "-o", "pro.png"]).ok();
+    let other = bench.run("again @1 -m gen-2-pro -o pro.png").ok();
     assert!(other.stderr.contains("gen-2-pro has no such fields, so they are left out: guidance"));
     let request = bench.last_request();
     assert_eq!((&request["seed"], &request["prompt"]), (&json!(9), &json!("a fox")));
@@ -168,10 +144,10 @@ fn again_takes_another_model_and_leaves_out_what_it_does_not_have() {
     let entry = &history(&bench)[0];
     assert_eq!((&entry["model"], &entry["again_of"]), (&json!("gen-2-pro"), &json!(1)));
     // The flags are those of the other model.
-    bench.run(&["again", "@2", "-m", "gen-2-flex", "--guidance", "7", "-o", "flex.png"]).ok();
+    bench.run("again @2 -m gen-2-flex --guidance 7 -o flex.png").ok();
     assert_eq!(bench.last_request()["guidance"], 7);
-    bench.run(&["again", "@1", "-m", "gen-2-pro", "--guidance", "7"]).fails(2);
-    bench.run(&["again", "@1", "--extra", "style=oil", "-o", "oil.png"]).ok();
+    bench.run("again @1 -m gen-2-pro --guidance 7").fails(2);
+    bench.run("again @1 --extra style=oil -o oil.png").ok();
     assert_eq!(bench.last_request()["style"], "oil");
 }
 
@@ -179,7 +155,7 @@ fn again_takes_another_model_and_leaves_out_what_it_does_not_have() {
 fn a_simulated_picture_is_not_in_the_history() {
     let bench = Bench::new();
     bench.run(&fox(&["--simulate", "-o", "fox.png"])).ok();
-    let unknown = bench.run(&["again", "fox.png"]).fails(2).stderr;
+    let unknown = bench.run("again fox.png").fails(2).stderr;
     assert!(unknown.contains("the history has no picture fox.png"), "{unknown}");
     assert!(unknown.contains("--simulate and --no-history record nothing"), "{unknown}");
 }
@@ -207,8 +183,10 @@ fn a_preset_has_a_model_fields_and_a_prompt() {
     assert_eq!(history(&bench)[0]["model"], "gen-2-flex");
     // Flags precede it, and other models have some of its fields.
     let other = ["-m", "gen-2-pro", "-s", "128x64", "--overwrite"];
-    let made = bench.run(&[&["generate", "an owl"], &poster[..], &other].concat()).ok();
-    assert!(made.stderr.contains("left out: guidance"), "{}", made.stderr);
+    bench
+        .run(&[&["generate", "an owl"], &poster[..], &other].concat())
+        .ok()
+        .says("left out: guidance");
     assert_eq!(bench.last_request()["width"], 128);
     bench.run(&[&["edit", "an owl", "fox.png"], &poster[..]].concat()).ok();
     assert_eq!(bench.last_request()["prompt"], "a {poster} of an owl, in red");
@@ -226,38 +204,17 @@ fn a_preset_has_a_model_fields_and_a_prompt() {
         assert!(refused.contains(problem), "{problem}: {refused}");
     }
     assert_eq!(bench.simulator.counts().accepted, accepted);
-    let listed = bench.run(&["preset"]).ok().text();
+    let listed = bench.run("preset").ok().text();
     assert!(listed.starts_with("poster  gen-2-flex ") && listed.contains("guidance=4"), "{listed}");
-    let shown = bench.run(&["preset", "show", "poster"]).ok().text();
+    let shown = bench.run("preset show poster").ok().text();
     assert!(file.ends_with(&shown), "{shown}");
-    bench.run(&["config", "set", "describe", "true"]).ok();
-    bench.run(&["preset", "remove", "poster"]).ok();
-    bench.run(&["preset", "remove", "poster"]).fails(2);
+    bench.run("config set describe true").ok();
+    bench.run("preset remove poster").ok();
+    bench.run("preset remove poster").fails(2);
     let file = std::fs::read_to_string(bench.place.config("config.toml")).unwrap();
     assert!(
         !file.contains("preset") && file.contains("describe") && file.contains("[profile.work]")
     );
-}
-
-#[test]
-fn presets_are_checked_when_the_file_is_read() {
-    let bench = Bench::new();
-    for (text, problem) in [
-        (
-            "[preset.a]\nguidance = 3",
-            "line 1: invalid preset `a`: gen-2-pro has no field `guidance`",
-        ),
-        ("\n[preset.a]\nmodel = \"x\"", "line 2: invalid preset `a`: unknown model 'x'"),
-        ("[preset.a]\nprompt = \"a {b\"", "a brace in `prompt` does not enclose a name"),
-        ("[preset.A]\nwidth = 64", "invalid name of a preset"),
-        ("[preset.a]\nwidth = [64]", "`width` is not a text, a number or a truth"),
-        ("[preset.a]\nwidth = 7", "width"),
-    ] {
-        bench.place.configure(text);
-        let refused = bench.run(&fox(&["-o", "fox.png"])).fails(2).stderr;
-        assert!(refused.contains(problem), "{text}: {refused}");
-    }
-    assert_eq!(bench.simulator.counts().accepted, 0);
 }
 
 #[test]
@@ -267,16 +224,18 @@ fn the_history_is_searched_by_everything_it_says() {
     bench.run(&small(&["run", "gen-2-flex", "--prompt", "an owl", "-o", "owl.png"])).ok();
     bench.run(&fox(&["-o", "x.png", "--seed", "1"])).ok();
     bench.run(&small(&["generate", "a fox [[content-moderated]]"])).fails(5);
-    let found = |words: &[&str]| {
-        let lines = bench.run(&[&["history", "--json"], words].concat()).ok().text();
-        let lines = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-        lines.map(|line| line["number"].as_u64().unwrap()).collect::<Vec<_>>()
+    let found = |words: &[&str]| -> Vec<Value> {
+        let lines = bench.run(&[&["history", "--json"], words].concat()).ok().lines();
+        lines.iter().map(|line| line["number"].clone()).collect()
     };
-    let today = &bench.run(&["history", "--utc"]).ok().text();
+    let today = &bench.run("history --utc").ok().text();
     let today = today.lines().nth(1).unwrap().split_whitespace().nth(1).unwrap().to_owned();
     for (words, numbers) in [
         (&["FOX", "2.png"][..], &[2][..]),
         (&["flex"], &[3]),
+        (&["--model", "gen-2-pro", "--limit=1", "owl"], &[]),
+        (&["--model", "gen-2-pro", "--limit=1", "2.png"], &[2]),
+        (&["--since", "2020-01-31"], &[5, 4, 3, 2, 1]),
         (&["moderated"], &[5]),
         (&["--group", "@1"], &[2, 1]),
         (&["--utc", &today, "owl"], &[3]),
@@ -289,6 +248,9 @@ fn the_history_is_searched_by_everything_it_says() {
     ] {
         assert_eq!(found(words), numbers, "{words:?}");
     }
-    bench.run(&["history", "--cost", "much"]).fails(2);
-    bench.run(&["history", "--group", "@9"]).fails(2);
+    let none = bench.run("history --since 2999-01-01").ok();
+    assert_eq!((none.text(), none.stderr.as_str()), (String::new(), "no submission fits\n"));
+    bench.run("history --since 2026-13-01").fails(2);
+    bench.run("history --cost much").fails(2);
+    bench.run("history --group @9").fails(2);
 }

@@ -1,12 +1,13 @@
 //! The effects of settings in `config.toml` and of files with secrets.
 
-use std::{fs, process::Stdio};
+use std::fs;
 
 use serde_json::{Value, json};
 
 use crate::{
-    bench::{AGES, Bench, Outcome, Place, kind_of, png},
+    bench::{AGES, Bench, Place, Words as _, fox, kind_of, png},
     server::Server,
+    tasks::SUBMIT,
 };
 
 #[test]
@@ -33,13 +34,12 @@ fn the_defaults_of_requests_apply_unless_flags_are_given() {
     // The flags of the default model are those of the command.
     assert_eq!(body(&["generate", "a fox", "--guidance", "3"])["body"]["guidance"], 3);
     bench.place.configure("output = \"pictures\"\n");
-    let words = ["generate", "a fox", "-s", "64x64"];
-    let saved = bench.run(&words).ok().text();
+    let saved = bench.run("generate 'a fox' -s 64x64").ok().text();
     assert!(saved.starts_with("pictures/a-fox-"), "{saved}");
     bench.place.configure("size = \"64x64\"\noutput = \"pictures/fox.png\"\n");
-    bench.run(&["task", "submit", "gen-2-pro", "--prompt", "a fox"]).ok();
+    bench.run("task submit gen-2-pro --prompt 'a fox'").ok();
     bench.place.configure("");
-    bench.run(&["resume"]).ok();
+    bench.run("resume").ok();
     assert_eq!(kind_of(&bench.place.read("pictures/fox.png")), image::ImageFormat::Png);
 }
 
@@ -51,14 +51,10 @@ fn the_service_is_that_of_the_file() {
         bench.simulator.base_url(),
         bench.simulator.regional_base_url()
     ));
-    let mut words = vec!["generate", "a fox", "--width", "64", "--height", "64"];
-    let run = |words: &[&str]| {
-        let mut command = bench.place.kiln(words);
-        Outcome::of(command.env("IMAGEKILN_API_KEY", bench.simulator.api_key()).output().unwrap())
-    };
-    assert!(run(&words).fails(6).stderr.contains("deadline of 1 s"));
-    words.push("--deadline=0.5");
-    assert!(run(&words).fails(6).stderr.contains("deadline of 0.5 s"));
+    let key = [("IMAGEKILN_API_KEY", bench.simulator.api_key())];
+    for (more, deadline) in [(&[][..], "1 s"), (&["--deadline=0.5"], "0.5 s")] {
+        bench.place.run_with(&key, &fox(more)).fails(6).says(&format!("deadline of {deadline}"));
+    }
     assert_eq!(bench.simulator.counts().accepted, 2);
 }
 
@@ -67,16 +63,14 @@ fn a_host_of_the_file_is_allowed() {
     let (place, service, other) = (Place::new(), Server::new(), Server::new());
     let host = other.url().trim_start_matches("http://").to_owned();
     place.configure(&format!("allow_polling_hosts = [\"{host}\"]\n"));
-    let words = ["task", "submit", "gen-2-pro", "--prompt", "a fox"];
-    let child = service.point(&mut place.kiln(&words)).stdout(Stdio::null()).spawn().unwrap();
-    let url = format!("{}/v1/get_result?id=an-id", other.url());
-    service.next().respond(200, &json!({ "id": "an-id", "polling_url": url }));
-    assert!(child.wait_with_output().unwrap().status.success());
-    let child = service.point(&mut place.kiln(&["task", "status", "@1"])).spawn().unwrap();
-    let poll = other.next();
-    assert!(poll.headers.contains("x-key: a-key"), "{}", poll.headers);
-    poll.respond(200, &json!({ "id": "an-id", "status": "Pending" }));
-    child.wait_with_output().unwrap();
+    let mut submit = place.kiln(&SUBMIT);
+    service.run(&mut submit, |it| it.next().respond(200, &other.accepted("an-id"))).ok();
+    let polled = service.run(&mut place.kiln("task status @1"), |_| {
+        let poll = other.next();
+        assert!(poll.headers.contains("x-key: a-key"), "{}", poll.headers);
+        poll.respond(200, &json!({ "id": "an-id", "status": "Pending" }));
+    });
+    polled.ok();
 }
 
 #[test]
@@ -85,31 +79,31 @@ fn a_webhook_secret_comes_from_a_file() {
     bench.place.write("secret", "whsec-1\n");
     bench.place.write("cat.png", png(64, 64));
     let file = ["--webhook-secret-file", "secret"];
-    let size = ["--width", "64", "--height", "64"];
-    for words in [
-        &["generate", "a fox"][..],
-        &["edit", "a fox", "cat.png"],
-        &["run", "gen-2-pro", "--prompt", "a fox"],
-        &["task", "submit", "gen-2-pro", "--prompt", "a fox"],
+    for line in [
+        "generate 'a fox' -s 64x64",
+        "edit 'a fox' cat.png -s 64x64",
+        "run gen-2-pro --prompt 'a fox' -s 64x64",
+        "task submit gen-2-pro --prompt 'a fox' -s 64x64",
     ] {
-        let outcome = bench.run(&[words, &file, &size].concat()).ok();
+        let words = &line.words()[..];
+        let outcome = bench.run(&[words, &file].concat()).ok();
         // The simulator does not keep it.
         assert_eq!(bench.last_request()["webhook_secret"], "[redacted]", "{words:?}");
         assert!(!outcome.stderr.contains("warning"), "{}", outcome.stderr);
         let argument = ["--webhook-secret", "whsec-2"];
-        let warned = bench.run(&[words, &argument, &size].concat()).ok().stderr;
+        let warned = bench.run(&[words, &argument].concat()).ok().stderr;
         assert!(warned.contains("warning: other users of this machine"), "{warned}");
         assert!(!warned.contains("whsec-2"), "{warned}");
         bench.run(&[words, &argument, &file].concat()).fails(2);
     }
-    bench.run(&["generate", "a fox", "--webhook-secret-file", "nowhere"]).fails(1);
+    bench.run("generate 'a fox' --webhook-secret-file nowhere").fails(1);
     let server = Server::new();
-    let words = [&["task", "submit", "gen-2-pro", "--prompt", "a fox"][..], &file].concat();
-    let mut command = bench.place.kiln(&words);
-    let child = server.point(&mut command).stdout(Stdio::null()).spawn().unwrap();
-    let submission = server.next();
-    let body: Value = serde_json::from_slice(&submission.body).unwrap();
-    assert_eq!(body["webhook_secret"], "whsec-1");
-    submission.respond(403, &json!({}));
-    child.wait_with_output().unwrap();
+    let words = [&SUBMIT[..], &file].concat();
+    let submit = server.run(&mut bench.place.kiln(&words), |server| {
+        let submission = server.next();
+        let body: Value = serde_json::from_slice(&submission.body).unwrap();
+        assert_eq!(body["webhook_secret"], "whsec-1");
+        submission.respond(403, &json!({}));
+    });
+    submit.fails(3);
 }

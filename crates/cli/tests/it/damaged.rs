@@ -15,7 +15,7 @@ use crate::{
 const DAMAGED: &str = "a fox [[damaged:always]]";
 
 fn state(bench: &Bench) -> Value {
-    bench.run(&["history", "--json", "--limit", "1"]).ok().json()["state"].clone()
+    bench.run("history --json --limit 1").ok().json()["state"].clone()
 }
 
 #[test]
@@ -27,49 +27,49 @@ fn what_arrived_is_kept_and_can_be_accepted() {
     let kept = fs::read(path("fox.jpg.damaged")).unwrap();
     assert!(!path("fox.jpg").exists());
     assert_eq!(state(&bench), "damaged");
-    let resumed = bench.run(&["resume"]).fails(6);
-    assert!(resumed.stderr.contains("kiln task save @1 --damaged"), "{}", resumed.stderr);
+    bench.run("resume").fails(6).says("kiln task save @1 --damaged");
 
     fs::write(path("fox.jpg"), "another file").unwrap();
-    let accepted = bench.run(&["task", "save", "@1", "--damaged"]).ok();
+    let accepted = bench.run("task save @1 --damaged").ok();
     assert_eq!(accepted.text(), "fox-2.jpg\n");
     assert_eq!(fs::read(path("fox-2.jpg")).unwrap(), kept);
     assert!(!path("fox.jpg.damaged").exists());
     assert_eq!((state(&bench), bench.simulator.counts().accepted), ("saved".into(), 1));
-    bench.run(&["task", "save", "@1", "--damaged"]).fails(2);
+    bench.run("task save @1 --damaged").fails(2);
 }
 
 #[test]
 fn a_damaged_picture_is_downloaded_again_or_given_up() {
     let bench = Bench::new();
     bench.simulator.faults().add("truncated:4x").unwrap();
-    bench.run(&["generate", "a fox", "-o", "a/fox.jpg", "--mkdir"]).fails(6);
+    bench.run("generate 'a fox' -o a/fox.jpg --mkdir").fails(6);
     assert!(bench.place.path("a/fox.jpg.damaged").exists());
-    bench.run(&["resume"]).ok();
+    bench.run("resume").ok();
     assert_eq!((state(&bench), bench.simulator.counts().accepted), ("saved".into(), 1));
 
     bench.run(&["generate", DAMAGED]).fails(6);
-    bench.run(&["task", "dismiss", "@2"]).ok();
+    bench.run("task dismiss @2").ok();
     assert_eq!(state(&bench), "dismissed");
 }
 
 #[test]
 fn a_damaged_job_does_not_stop_a_batch() {
     let bench = Bench::new();
-    let outcome = run(&bench, &["a wolf", DAMAGED, "an owl", "a hare"], &[]).fails(6);
-    assert!(outcome.stderr.contains("1 of 4 jobs is not saved: 1 damaged"), "{}", outcome.stderr);
+    run(&bench, &["a wolf", DAMAGED, "an owl", "a hare"], &[])
+        .fails(6)
+        .says("1 of 4 jobs is not saved: 1 damaged");
     let [fox] = named(&bench, "damaged").try_into().unwrap();
-    let status = batch(&bench, &["status"]).ok().text();
+    let status = batch(&bench, "status").ok().text();
     for part in [".damaged: could not fetch", "kiln batch resolve NAME --damaged"] {
         assert!(status.contains(part), "{status}");
     }
     batch(&bench, &["jobs", "retry", &fox]).ok();
     assert_eq!(named(&bench, "submitted"), [&*fox]);
-    bench.run(&["batch", "run", "--output", "pictures"]).fails(6);
+    bench.run("batch run --output pictures").fails(6);
     assert_eq!(bench.simulator.counts().accepted, 4);
     let accepted = batch(&bench, &["resolve", &fox, "--damaged", "--json"]).ok().json();
     assert_eq!(accepted["names"]["resolved"], json!([fox]));
-    let saved = batch(&bench, &["status", "--state", "saved", "--json"]).ok().json();
+    let saved = batch(&bench, "status --state saved --json").ok().json();
     let is_fox = |job: &&Value| job["name"] == fox.as_str();
     let saved = saved["listed"].as_array().unwrap().iter().find(is_fox).unwrap();
     assert!(fs::exists(saved["location"].as_str().unwrap()).unwrap());
@@ -93,17 +93,16 @@ fn a_picture_of_another_size_or_format_is_saved_and_named() {
     ] {
         let prompt = format!("a fox [[{fault}]]");
         let words = ["generate", &prompt, "--size", "256x192", "--output-format", "jpeg"];
-        let outcome = bench.run(&words).ok();
-        assert!(outcome.stderr.contains(single), "{}", outcome.stderr);
+        bench.run(&words).ok().says(single);
         let picture = bench.run(&[&words[..], &["--json"]].concat()).ok().json();
         assert_eq!(picture["difference"], single);
         run(&bench, &[&prompt], &["--output-format", "jpeg"]).ok();
-        let status = batch(&bench, &["status", "--all", "--json"]).ok().json();
+        let status = batch(&bench, "status --all --json").ok().json();
         let jobs = status["listed"].as_array().unwrap();
         let reason = format!("the picture is {of_batch}");
         assert!(jobs.iter().any(|job| job["reason"] == reason.as_str()), "{jobs:?}");
     }
-    let fine = bench.run(&["generate", "a fox", "--size", "256x192", "--json"]).ok();
+    let fine = bench.run("generate 'a fox' --size 256x192 --json").ok();
     assert_eq!(
         (&fine.json()["difference"], fine.stderr.contains("instead of")),
         (&Value::Null, false)

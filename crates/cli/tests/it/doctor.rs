@@ -1,13 +1,13 @@
 //! `kiln doctor`, against services that work and services that do not.
 
-use std::{fs, process::Stdio};
+use std::fs;
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use crate::{
     assert_shown,
-    bench::{Bench, Outcome, Place},
+    bench::{Bench, Place},
     server::{Exchange, Server},
 };
 use imagekiln_testbed::ClosedPort;
@@ -26,27 +26,12 @@ fn shown(place: &Place, text: &str) -> String {
     text.replace(&config, "CONFIG").replace(&state, "STATE")
 }
 
-/// Without ports, which no snapshot can contain.
-fn without_port(text: &str) -> String {
-    text.lines()
-        .map(|line| match line.split_once("port ") {
-            Some((before, after)) => {
-                format!(
-                    "{before}port PORT{}\n",
-                    after.trim_start_matches(|c: char| c.is_ascii_digit())
-                )
-            }
-            None => format!("{line}\n"),
-        })
-        .collect()
-}
-
 #[test]
 fn a_good_service_has_no_problem_and_no_task() {
     let bench = Bench::new();
-    let outcome = bench.run(&["doctor"]).ok();
-    assert_shown!("doctor_good", without_port(&shown(&bench.place, &outcome.text())));
-    let report = bench.run(&["doctor", "--json"]).ok().json();
+    let outcome = bench.run("doctor").ok();
+    assert_shown!("doctor_good", shown(&bench.place, &outcome.text()));
+    let report = bench.run("doctor --json").ok().json();
     assert_eq!(report["ok"], true);
     for check in report["checks"].as_array().unwrap() {
         assert_eq!(check["state"], "ok", "{check}");
@@ -56,9 +41,8 @@ fn a_good_service_has_no_problem_and_no_task() {
 }
 
 fn doctor(place: &Place, base: &str, code: i32) -> Value {
-    let mut command = place.kiln(&["doctor", "--json"]);
-    command.env("IMAGEKILN_API_KEY", "sk-secret").env("IMAGEKILN_BASE_URL", base);
-    let outcome = Outcome::of(command.output().unwrap()).fails(code);
+    let settings = [("IMAGEKILN_API_KEY", "sk-secret"), ("IMAGEKILN_BASE_URL", base)];
+    let outcome = place.run_with(&settings, "doctor --json").fails(code);
     assert!(!format!("{}{}", outcome.text(), outcome.stderr).contains("sk-secret"));
     let report = outcome.json();
     assert_eq!(report["ok"], code == 0);
@@ -112,19 +96,17 @@ fn a_wrong_clock_is_found_and_the_first_request_has_no_key() {
         (60, 0, "agrees with that of the service"),
     ] {
         let server = Server::new();
-        let mut command = place.kiln(&["doctor", "--json"]);
-        let command = server.point(&mut command).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let child = command.spawn().unwrap();
         let theirs = Timestamp::now() + SignedDuration::from_secs(ahead);
         let date = httpdate::fmt_http_date(theirs.try_into().unwrap());
-        let first = request(&server);
-        assert!(!first.headers.contains("a-key"), "{}", first.headers);
-        first.respond_with(404, &format!("date: {date}\r\n"), &json!({}));
-        let poll = request(&server);
-        assert!(poll.line.starts_with("GET ") && poll.headers.contains("a-key"), "{}", poll.line);
-        poll.respond(200, &json!({ "id": "x", "status": "Task not found" }));
-        let outcome = Outcome::of(child.wait_with_output().unwrap()).fails(code);
-        let report = outcome.json();
+        let doctor = server.run(&mut place.kiln("doctor --json"), |server| {
+            let first = request(server);
+            assert!(!first.headers.contains("a-key"), "{}", first.headers);
+            first.respond_with(404, &format!("date: {date}\r\n"), &json!({}));
+            let poll = request(server);
+            assert!(poll.line.starts_with("GET ") && poll.headers.contains("a-key"));
+            poll.respond(200, &json!({ "id": "x", "status": "Task not found" }));
+        });
+        let report = doctor.fails(code).json();
         assert!(check(&report, "clock").1.contains(expected), "{report}");
         assert_eq!(check(&report, "key").0, "ok");
     }
@@ -143,10 +125,10 @@ fn request(server: &Server) -> Exchange {
 #[test]
 fn what_is_missing_or_damaged_is_found() {
     let place = Place::new();
-    let report = place.run(&["doctor", "--json"]).fails(2).json();
+    let report = place.run("doctor --json").fails(2).json();
     assert!(check(&report, "address").1.contains("the API key and the base URL are not set"));
     place.configure("modle = 1");
-    let outcome = place.run(&["doctor"]).fails(2);
+    let outcome = place.run("doctor").fails(2);
     assert_shown!("doctor_damaged", shown(&place, &outcome.text()));
 }
 
@@ -155,10 +137,10 @@ fn what_is_missing_or_damaged_is_found() {
 fn a_key_that_others_can_read_is_found() {
     use std::os::unix::fs::PermissionsExt as _;
     let bench = Bench::new();
-    bench.place.run_with_stdin(&["config", "login"], b"a-key").ok();
+    bench.place.run_with_stdin("config login", b"a-key").ok();
     let key = bench.place.config("keys/default.key");
     fs::set_permissions(&key, fs::Permissions::from_mode(0o640)).unwrap();
-    let report = bench.run(&["doctor", "--json"]).fails(1).json();
+    let report = bench.run("doctor --json").fails(1).json();
     let (state, message, advice) = check(&report, "config");
     assert_eq!(state, "problem");
     assert_eq!(message, format!("other users can read {}", key.display()));

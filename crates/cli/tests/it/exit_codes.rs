@@ -15,7 +15,7 @@ use imagekiln_simulator::Config;
 
 /// The columns `retry` and `charged` by code.
 fn table() -> BTreeMap<i32, [String; 2]> {
-    let codes = Place::new().run(&["exit-codes"]).ok().text();
+    let codes = Place::new().run("exit-codes").ok().text();
     let row = |line: &str| {
         let mut cells = line.split("  ").map(str::trim).filter(|cell| !cell.is_empty());
         let code = cells.next()?.parse().ok()?;

@@ -1,27 +1,19 @@
 //! `kiln gallery`: the folder that it writes, and its server. `tests/browser` has what people see.
 
-use std::{
-    collections::BTreeMap,
-    fs,
-    io::{Read as _, Write as _},
-    net::TcpStream,
-    path::Path,
-    time::SystemTime,
-};
+use std::{collections::BTreeMap, fs, path::Path, time::SystemTime};
 
 use serde_json::{Value, json};
 
 use crate::{
     batch::runs,
-    bench::Bench,
+    bench::{Bench, small},
     history::history,
+    server::exchange,
     webhook::listening::{Listening, with_length},
 };
 
-const SMALL: [&str; 4] = ["--width", "64", "--height", "64"];
-
 fn generate(bench: &Bench, prompt: &str, output: &str) {
-    bench.run(&[&["generate", prompt, "-o", output, "--seed", "7"], &SMALL[..]].concat()).ok();
+    bench.run(&small(&["generate", prompt, "-o", output, "--seed", "7"])).ok();
 }
 
 /// The items of the page, in its order.
@@ -47,12 +39,10 @@ fn thumbnails(folder: &Path) -> BTreeMap<String, SystemTime> {
 fn the_page_has_the_pictures_of_the_history_and_of_batches() {
     let bench = Bench::new();
     let [red, grey] = ["a <b>red</b> fox", "a grey fox"];
-    bench
-        .run(&[&["generate", red, "-n", "2", "-o", "fox-{index}.{ext}"], &SMALL[..]].concat())
-        .ok();
-    bench.run(&["generate", "a fox [[content-moderated]]"]).fails(5);
+    bench.run(&small(&["generate", red, "-n", "2", "-o", "fox-{index}.{ext}"])).ok();
+    bench.run("generate 'a fox [[content-moderated]]'").fails(5);
     runs::run(&bench, &[grey], &[]).ok();
-    let written = bench.run(&["gallery", "-o", "page"]).ok();
+    let written = bench.run("gallery -o page").ok();
     assert_eq!((written.text(), written.stderr.as_str()), ("page/index.html\n".to_owned(), ""));
     let folder = bench.place.path("page");
     let items = items(&folder);
@@ -70,7 +60,7 @@ fn the_page_has_the_pictures_of_the_history_and_of_batches() {
     // No text of the data is markup.
     assert!(!fs::read_to_string(folder.join("data/0.js")).unwrap().contains("<b>"));
     assert_eq!(thumbnails(&folder).len(), 3);
-    let event = bench.run(&["gallery", "--json"]).ok().json();
+    let event = bench.run("gallery --json").ok().json();
     assert_eq!(event["path"], json!(bench.place.state("gallery/index.html")));
 }
 
@@ -78,9 +68,9 @@ fn the_page_has_the_pictures_of_the_history_and_of_batches() {
 fn thumbnails_are_made_once_and_shared() {
     let bench = Bench::new();
     generate(&bench, "a fox", "one.png");
-    bench.run(&["again", "@1", "-o", "two.png"]).ok();
+    bench.run("again @1 -o two.png").ok();
     runs::run(&bench, &["a wolf"], &[]).ok();
-    bench.run(&["gallery", "-o", "page"]).ok();
+    bench.run("gallery -o page").ok();
     let folder = bench.place.path("page");
     let made = thumbnails(&folder);
     let digest = |item: &Value| item["sha256"].as_str().unwrap().to_owned();
@@ -92,7 +82,7 @@ fn thumbnails_are_made_once_and_shared() {
     // Reading the picture of the batch again would fail now.
     fs::remove_file(bench.place.path("one.png")).unwrap();
     fs::remove_file(bench.place.path("pictures/1.jpg")).unwrap();
-    bench.run(&["gallery", "-o", "page"]).ok();
+    bench.run("gallery -o page").ok();
     assert_eq!(thumbnails(&folder), made);
     let states: Vec<_> = items(&folder).into_iter().map(|mut item| item["state"].take()).collect();
     assert_eq!(states.iter().filter(|state| **state == "deleted").count(), 2, "{states:?}");
@@ -105,9 +95,9 @@ fn ledgers_that_cannot_be_read_are_named_on_the_page() {
     runs::run(&bench, &["a wolf"], &[]).ok();
     let ledger = bench.place.path("pictures/.kiln-batch.db").canonicalize().unwrap();
     fs::rename(bench.place.path("pictures"), bench.place.path("moved")).unwrap();
-    let written = bench.run(&["gallery", "-o", "page"]).ok();
+    let written = bench.run("gallery -o page").ok();
     let expected = format!("not shown: the batch in {}", ledger.display());
-    assert!(written.stderr.contains(&expected), "{}", written.stderr);
+    written.says(&expected);
     let page = fs::read_to_string(bench.place.path("page/index.html")).unwrap();
     assert!(page.contains(&expected), "{page}");
 }
@@ -116,8 +106,7 @@ fn ledgers_that_cannot_be_read_are_named_on_the_page() {
 fn another_page_is_not_replaced() {
     let bench = Bench::new();
     bench.place.write("index.html", "<h1>My page</h1>");
-    let refused = bench.run(&["gallery", "-o", "."]).fails(1);
-    assert!(refused.stderr.contains("its index.html is not a gallery"), "{}", refused.stderr);
+    bench.run("gallery -o .").fails(1).says("its index.html is not a gallery");
     assert_eq!(bench.place.read("index.html"), b"<h1>My page</h1>");
 }
 
@@ -132,10 +121,10 @@ fn a_picture_is_known_by_its_content() {
         assert_eq!((&shown["number"], &shown["state"]), (&json!(1), &json!("saved")));
         assert_eq!(shown["path"], json!(bench.place.path(name)));
     }
-    bench.run(&["again", "copy.png", "-o", "again.png"]).ok();
+    bench.run("again copy.png -o again.png").ok();
     assert_eq!(bench.last_request()["prompt"], "a fox");
     bench.place.write("other.png", crate::bench::png(64, 64));
-    bench.run(&["show", "other.png"]).fails(2);
+    bench.run("show other.png").fails(2);
 }
 
 #[test]
@@ -145,12 +134,12 @@ fn a_deleted_file_is_said_to_be_deleted_and_can_be_fetched_again() {
     let picture = bench.place.read("fox.png");
     fs::remove_file(bench.place.path("fox.png")).unwrap();
     assert_eq!(history(&bench)[0]["state"], "deleted");
-    assert!(bench.run(&["history"]).ok().text().contains("deleted"));
-    let shown = bench.run(&["show", "@1"]).ok();
+    assert!(bench.run("history").ok().text().contains("deleted"));
+    let shown = bench.run("show @1").ok();
     assert!(shown.text().contains("deleted"), "{}", shown.text());
     let how = "`kiln task save @1 -o fox.png` fetches it again until 20";
-    assert!(shown.stderr.contains(how), "{}", shown.stderr);
-    bench.run(&["task", "save", "@1", "-o", "fox.png"]).ok();
+    shown.says(how);
+    bench.run("task save @1 -o fox.png").ok();
     assert_eq!(bench.place.read("fox.png"), picture);
     assert_eq!(history(&bench)[0]["state"], "saved");
     runs::run(&bench, &["a wolf"], &[]).ok();
@@ -172,12 +161,8 @@ fn send(
 ) -> (u16, String) {
     let headers: String = headers.iter().map(|header| format!("{header}\r\n")).collect();
     let request = format!("{method} {path} HTTP/1.1\r\n{headers}Connection: close\r\n\r\n{body}");
-    let mut stream = TcpStream::connect(server.address()).unwrap();
-    stream.write_all(request.as_bytes()).unwrap();
-    let mut response = String::new();
-    stream.read_to_string(&mut response).unwrap();
-    let (head, body) = response.split_once("\r\n\r\n").unwrap();
-    (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
+    let (status, _, body) = exchange(server.address(), &request);
+    (status, body)
 }
 
 #[test]
@@ -185,7 +170,7 @@ fn the_server_changes_only_what_its_own_page_asks_for() {
     let bench = Bench::new();
     generate(&bench, "a fox", "fox.png");
     generate(&bench, "a wolf", "wolf.png");
-    let server = Listening::start(&mut bench.kiln(&["gallery", "--serve"]));
+    let server = Listening::start(&mut bench.kiln("gallery --serve"));
     let address = server.address();
     let path = server.url.split_once(address).unwrap().1.to_owned();
     assert!(address.starts_with("127.0.0.1:") && path.len() == 34, "{}", server.url);
@@ -226,7 +211,7 @@ fn the_server_changes_only_what_its_own_page_asks_for() {
     let kept = fs::read(bench.place.state("favourites.json")).unwrap();
     let kept: Vec<String> = serde_json::from_slice(&kept).unwrap();
     assert_eq!(kept, [item["sha256"].as_str().unwrap()]);
-    bench.run(&["gallery"]).ok();
+    bench.run("gallery").ok();
     assert_eq!(named(&items(&folder), "@1")["favourite"], true);
 
     // Another picture than the page shows is not deleted.
@@ -247,7 +232,6 @@ fn damaged_favourites_are_not_lost() {
     generate(&bench, "a fox", "fox.png");
     let file = bench.place.state("favourites.json");
     fs::write(&file, "[\"unfinished").unwrap();
-    let refused = bench.run(&["gallery"]).fails(1);
-    assert!(refused.stderr.contains("could not read the favourites"), "{}", refused.stderr);
+    bench.run("gallery").fails(1).says("could not read the favourites");
     assert_eq!(fs::read(&file).unwrap(), b"[\"unfinished");
 }

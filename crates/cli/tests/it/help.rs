@@ -1,6 +1,6 @@
 //! The output of `--help` and `models`. It follows the contract, so the snapshots change with it.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::LazyLock};
 
 use crate::{assert_shown, bench::Place, options};
 use imagekiln::{FieldKind, Operation, Region, operations};
@@ -10,14 +10,14 @@ use imagekiln::{FieldKind, Operation, Region, operations};
 #[test]
 fn the_reference_has_the_options_and_the_fields() {
     let place = Place::new();
-    let codes = place.run(&["exit-codes"]).ok().text();
-    let explained = place.run(&["exit-codes", "--help"]).ok().text();
+    let codes = place.run("exit-codes").ok().text();
+    let explained = place.run("exit-codes --help").ok().text();
     let (_, explained) = explained.split_once("\n\nRETRY ").unwrap();
     let page = [
         "# Reference of kiln\n\nWhat the program prints. `kiln help config` has the settings.\n"
             .to_owned(),
         format!("\n## Exit codes\n{}", block(&format!("{codes}\nRETRY {explained}"))),
-        of_commands(&helps(&place)),
+        of_commands(&HELPS),
         of_fields(),
     ];
     insta::with_settings!({ omit_expression => true }, {
@@ -82,17 +82,9 @@ fn of_fields() -> String {
     page
 }
 
-/// The names of the commands that do not only print their help.
-pub fn commands(place: &Place) -> Vec<String> {
-    let is_group = |help: &str| {
-        let usage = help.lines().find(|line| line.starts_with("Usage:"));
-        usage.is_none_or(|usage| usage.ends_with(" <COMMAND>") || usage.ends_with(" <TOOL>"))
-    };
-    helps(place).into_iter().filter(|(_, help)| !is_group(help)).map(|(name, _)| name).collect()
-}
-
 /// The help of the program, whose name is empty, and of each listed command.
-fn helps(place: &Place) -> Vec<(String, String)> {
+pub static HELPS: LazyLock<Vec<(String, String)>> = LazyLock::new(|| {
+    let place = Place::new();
     let mut names = vec![String::new()];
     let mut helps = Vec::new();
     while let Some(name) = names.pop() {
@@ -104,6 +96,15 @@ fn helps(place: &Place) -> Vec<(String, String)> {
         helps.push((name, help));
     }
     helps
+});
+
+/// The names of the commands that do not only print their help.
+pub fn commands() -> impl Iterator<Item = &'static str> {
+    let is_group = |help: &str| {
+        let usage = help.lines().find(|line| line.starts_with("Usage:"));
+        usage.is_none_or(|usage| usage.ends_with(" <COMMAND>") || usage.ends_with(" <TOOL>"))
+    };
+    HELPS.iter().filter(move |(_, help)| !is_group(help)).map(|(name, _)| name.as_str())
 }
 
 /// The names in the list of commands, which is in groups in the help of the program.
@@ -184,13 +185,13 @@ fn help_and_version_are_commands() {
     assert_eq!(text(&["help", "edit"]), text(&["edit", "--help"]));
     assert_eq!(text(&["help", "run", "gen-dev"]), text(&["run", "gen-dev", "--help"]));
     assert_eq!(text(&["version"]), text(&["--version"]));
-    place.run(&["help", "nothing"]).fails(2);
+    place.run("help nothing").fails(2);
 }
 
 #[test]
 fn every_command_has_a_manual_page() {
     let place = Place::new();
-    place.run(&["config", "man", "pages/man1"]).ok();
+    place.run("config man pages/man1").ok();
     let page = |name: &str| String::from_utf8(place.read(&format!("pages/man1/{name}.1"))).unwrap();
     assert!(page("kiln").contains("kiln\\-generate(1)"));
     assert!(page("kiln-generate").contains("\\-\\-safety\\-tolerance"));
@@ -202,8 +203,7 @@ fn every_command_has_a_manual_page() {
         page(&format!("kiln-run-{}", if is_plain { model.name } else { model.id }));
     }
     place.write("file", "");
-    let outcome = place.run(&["config", "man", "file"]).fails(1);
-    assert!(outcome.stderr.contains("could not write the manual pages"), "{}", outcome.stderr);
+    place.run("config man file").fails(1).says("could not write the manual pages");
 }
 
 /// Replaces the list of all models, which the snapshot of the command `models` has.

@@ -1,25 +1,19 @@
 //! The history: `history`, `task list`, the names of tasks, and data that is never stored.
 
-use std::{fs, process::Stdio};
+use std::{collections::BTreeSet, fs, thread};
 
 use serde_json::{Value, json};
 
-use crate::bench::{AGES, Bench, Outcome, kind_of, png};
+use crate::{
+    bench::{AGES, Bench, Place, fox, kind_of, png, small},
+    server::Server,
+    tasks::SUBMIT,
+};
 use imagekiln_label::sha256;
-
-const SMALL: [&str; 4] = ["--width", "64", "--height", "64"];
-
-fn with<'a>(words: &[&'a str]) -> Vec<&'a str> {
-    words.iter().chain(&SMALL).copied().collect()
-}
 
 /// The lines of `kiln history`, newest first.
 pub fn history(bench: &Bench) -> Vec<Value> {
-    lines(&bench.run(&["history", "--json", "--limit", "100"]).ok())
-}
-
-fn lines(outcome: &Outcome) -> Vec<Value> {
-    outcome.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    bench.run("history --json --limit 1000").ok().lines()
 }
 
 /// The texts of all records.
@@ -32,17 +26,19 @@ pub fn log(bench: &Bench) -> String {
 #[test]
 fn the_history_says_what_became_of_each_submission() {
     let bench = Bench::new();
-    let empty = bench.run(&["history"]).ok();
+    let empty = bench.run("history").ok();
     assert_eq!((empty.text(), empty.stderr.as_str()), (String::new(), "the history is empty\n"));
     assert!(!bench.place.history().exists());
-    bench.run(&with(&["generate", "a red fox", "-o", "fox.png"])).ok();
-    bench.run(&with(&["generate", "a fox [[error]]"])).fails(4);
-    bench.run(&with(&["generate", "a fox [[content-moderated]]"])).fails(5);
-    bench.run(&with(&["run", "gen-2-flex", "--prompt", "x", "-o", "-"])).ok();
-    bench.run(&with(&["task", "submit", "gen-2-pro", "--prompt", "a fox", "-o", "later.png"])).ok();
+    bench.run(&small(&["generate", "a red fox", "-o", "fox.png"])).ok();
+    bench.run(&small(&["generate", "a fox [[error]]"])).fails(4);
+    bench.run(&small(&["generate", "a fox [[content-moderated]]"])).fails(5);
+    bench.run(&small(&["run", "gen-2-flex", "--prompt", "x", "-o", "-"])).ok();
+    bench
+        .run(&small(&["task", "submit", "gen-2-pro", "--prompt", "a fox", "-o", "later.png"]))
+        .ok();
     // Rejected, so nothing was paid.
     bench.simulator.faults().add("error-before@submission=503:1x").unwrap();
-    let _ = bench.run(&with(&["generate", "rejected"]));
+    let _ = bench.run(&small(&["generate", "rejected"]));
 
     let shown = history(&bench);
     let states: Vec<_> = shown.iter().rev().map(|line| line["state"].as_str().unwrap()).collect();
@@ -72,11 +68,11 @@ fn the_history_says_what_became_of_each_submission() {
             },
         })
     );
-    assert_eq!(lines(&bench.run(&["history", "--json", "--limit", "2"]).ok()), shown[..2]);
+    assert_eq!(bench.run("history --json --limit 2").ok().lines(), shown[..2]);
 
-    bench.run(&["history", "--limit", "0"]).fails(2);
+    bench.run("history --limit 0").fails(2);
 
-    let table = bench.run(&["history"]).ok().text();
+    let table = bench.run("history").ok().text();
     let row = table.lines().last().unwrap();
     for cell in
         ["@1  just now  ", "  gen-2-pro  ", "  saved  ", "  3  ", "  fox.png  ", "a red fox"]
@@ -84,35 +80,34 @@ fn the_history_says_what_became_of_each_submission() {
         assert!(row.contains(cell), "{cell}: {table}");
     }
     assert!(table.starts_with("    TIME "), "{table}");
-    let table = bench.run(&["history", "--utc"]).ok().text();
+    let table = bench.run("history --utc").ok().text();
     assert!(table.contains("@1  20"), "{table}");
 }
 
 #[test]
 fn task_list_has_only_the_unfinished() {
     let bench = Bench::ready_after(AGES);
-    assert_eq!(bench.run(&["task", "list"]).ok().stderr, "nothing is unfinished\n");
-    bench.run(&with(&["task", "submit", "gen-2-pro", "--prompt", "a fox", "-o", "fox.png"])).ok();
-    bench.run(&with(&["task", "submit", "gen-2-pro", "--prompt", "a wolf"])).ok();
-    let table = bench.run(&["task", "list"]).ok().text();
+    assert_eq!(bench.run("task list").ok().stderr, "nothing is unfinished\n");
+    bench.run(&small(&["task", "submit", "gen-2-pro", "--prompt", "a fox", "-o", "fox.png"])).ok();
+    bench.run(&small(&["task", "submit", "gen-2-pro", "--prompt", "a wolf"])).ok();
+    let table = bench.run("task list").ok().text();
     assert!(table.contains("unfinished") && table.contains("fox.png"), "{table}");
     assert!(table.contains("`kiln resume` waits"), "{table}");
-    bench.run(&["--simulate", "task", "dismiss", "@1"]).fails(2);
+    bench.run("--simulate task dismiss @1").fails(2);
     assert_ne!(history(&bench)[1]["state"], "dismissed");
-    bench.run(&["task", "dismiss", "@1"]).ok();
-    let left = lines(&bench.run(&["task", "list", "--json"]).ok());
+    bench.run("task dismiss @1").ok();
+    let left = bench.run("task list --json").ok().lines();
     assert_eq!((left.len(), &left[0]["prompt"]), (1, &json!("a wolf")));
     assert_eq!(history(&bench)[1]["state"], "dismissed");
-    let again = bench.run(&["task", "dismiss", "@1"]).fails(2);
-    assert!(again.stderr.contains("submission @1 is finished: dismissed"), "{}", again.stderr);
-    bench.run(&["task", "dismiss", "unheard-of"]).fails(2);
+    bench.run("task dismiss @1").fails(2).says("submission @1 is finished: dismissed");
+    bench.run("task dismiss unheard-of").fails(2);
 }
 
 #[test]
 fn a_task_is_named_by_its_number_and_the_beginning_of_its_id() {
     let bench = Bench::new();
     for prompt in ["a fox", "a wolf"] {
-        bench.run(&with(&["task", "submit", "gen-2-pro", "--prompt", prompt])).ok();
+        bench.run(&small(&["task", "submit", "gen-2-pro", "--prompt", prompt])).ok();
     }
     let ids: Vec<Value> = history(&bench).into_iter().map(|line| line["id"].clone()).collect();
     let [second, first] = [ids[0].as_str().unwrap(), ids[1].as_str().unwrap()];
@@ -127,27 +122,21 @@ fn a_task_is_named_by_its_number_and_the_beginning_of_its_id() {
     for (name, problem) in
         [("@3", "the history has no submission @3"), ("@one", "`@one` is not a submission")]
     {
-        let outcome = bench.run(&["task", "status", name]).fails(2);
-        assert!(outcome.stderr.contains(problem), "{}", outcome.stderr);
+        bench.run(&["task", "status", name]).fails(2).says(problem);
     }
-    let empty = Bench::new().run(&["task", "status", "@last"]).fails(2);
-    assert!(empty.stderr.contains("the history is empty"), "{}", empty.stderr);
+    Bench::new().run("task status @last").fails(2).says("the history is empty");
 }
 
 #[test]
 fn a_beginning_of_two_ids_is_ambiguous() {
-    let place = crate::bench::Place::new();
-    let server = crate::server::Server::new();
+    let (place, server) = (Place::new(), Server::new());
     for id in ["abcd-1", "abcd-2"] {
-        let mut command = place.kiln(&with(&["task", "submit", "gen-2-pro", "--prompt", "a fox"]));
-        let child = server.point(&mut command).stdout(Stdio::null()).spawn().unwrap();
-        let url = format!("{}/v1/get_result?id={id}", server.url());
-        server.next().respond(200, &json!({ "id": id, "polling_url": url }));
-        assert!(child.wait_with_output().unwrap().status.success());
+        let accept = |server: &Server| server.next().respond(200, &server.accepted(id));
+        server.run(&mut place.kiln(&SUBMIT), accept).ok();
     }
-    let outcome = place.run(&["task", "status", "abcd"]).fails(2);
-    assert!(outcome.stderr.contains("several tasks start with abcd"), "{}", outcome.stderr);
-    assert!(outcome.stderr.contains("abcd-1 (@1)"), "{}", outcome.stderr);
+    let outcome = place.run("task status abcd").fails(2);
+    outcome.says("several tasks start with abcd");
+    outcome.says("abcd-1 (@1)");
 }
 
 #[test]
@@ -155,40 +144,36 @@ fn task_save_remembers_the_output_of_the_submission() {
     let bench = Bench::new();
     fs::create_dir(bench.place.path("pictures")).unwrap();
     let words = ["task", "submit", "gen-2-pro", "--prompt", "a fox", "-o", "pictures/fox.png"];
-    bench.run(&with(&words)).ok();
+    bench.run(&small(&words)).ok();
     assert_eq!(bench.last_request()["output_format"], "png");
-    let saved = bench.run(&["task", "save", "@last"]).ok();
+    let saved = bench.run("task save @last").ok();
     assert!(saved.text().ends_with("pictures/fox.png\n"), "{}", saved.text());
     assert_eq!(kind_of(&bench.place.read("pictures/fox.png")), image::ImageFormat::Png);
 
     // By its JSON, too, and another --output replaces the first.
-    let line =
-        bench.run(&with(&["task", "submit", "gen-2-pro", "--prompt", "a fox", "-o", "a.jpg"])).ok();
+    let line = bench
+        .run(&small(&["task", "submit", "gen-2-pro", "--prompt", "a fox", "-o", "a.jpg"]))
+        .ok();
     bench.run(&["task", "save", line.text().trim(), "-o", "b.jpg"]).ok();
     let shown = &history(&bench)[0];
     assert_eq!(shown["path"], json!(bench.place.path("b.jpg").canonicalize().unwrap()));
     assert_eq!(bench.place.files(), ["b.jpg", "pictures"]);
-    let outcome = bench.run(&with(&["task", "submit", "gen-2-pro", "--prompt", "x", "-o", "-"]));
+    let outcome = bench.run(&small(&["task", "submit", "gen-2-pro", "--prompt", "x", "-o", "-"]));
     assert!(outcome.fails(2).stderr.contains("nothing was sent"));
 }
 
 #[test]
 fn nothing_is_remembered_if_the_user_says_so() {
     let bench = Bench::new();
-    let words = with(&["generate", "a fox"]);
+    let words = small(&["generate", "a fox"]);
     bench.run(&[&words[..], &["--no-history"]].concat()).ok();
     bench.run(&[&words[..], &["--simulate"]].concat()).ok();
-    for value in ["1", "true"] {
-        let mut command = bench.kiln(&words);
-        Outcome::of(command.env("KILN_NO_HISTORY", value).output().unwrap()).ok();
+    for (value, code) in [("1", 0), ("true", 0), ("perhaps", 2)] {
+        bench.run_with(&[("KILN_NO_HISTORY", value)], &words).fails(code);
     }
     assert!(!bench.place.history().exists());
-    let mut command = bench.kiln(&words);
-    Outcome::of(command.env("KILN_NO_HISTORY", "perhaps").output().unwrap()).fails(2);
-    assert_eq!(bench.simulator.counts().accepted, 3);
-
-    let mut command = bench.kiln(&words);
-    Outcome::of(command.env("KILN_NO_HISTORY", "0").output().unwrap()).ok();
+    assert_eq!(bench.simulator.counts().accepted, 2 + 1);
+    bench.run_with(&[("KILN_NO_HISTORY", "0")], &words).ok();
     assert_eq!(history(&bench).len(), 1);
 }
 
@@ -197,10 +182,10 @@ fn the_history_contains_no_secret() {
     let bench = Bench::new();
     bench.place.write("image.png", png(64, 64));
     let secrets = ["--webhook-secret", "HUSH", "--webhook-url", "https://example.com/?token=HUSH"];
-    let words = with(&["edit", "a long prompt", "image.png"]);
+    let words = small(&["edit", "a long prompt", "image.png"]);
     bench.run(&[&words[..], &secrets].concat()).ok();
     let long = "a long prompt ".repeat(100);
-    bench.run(&with(&["task", "submit", "gen-2-pro", "--prompt", &long])).ok();
+    bench.run(&small(&["task", "submit", "gen-2-pro", "--prompt", &long])).ok();
     let log = log(&bench);
     for secret in ["HUSH", bench.simulator.api_key(), "signature", "iVBOR"] {
         assert!(!log.contains(secret), "{secret}: {log}");
@@ -209,19 +194,15 @@ fn the_history_contains_no_secret() {
 }
 
 #[test]
-fn commands_at_the_same_time_lose_nothing() {
+fn commands_at_the_same_time_lose_nothing_and_never_take_the_same_name() {
     let bench = Bench::new();
-    let children: Vec<_> = (0..8)
-        .map(|at| {
-            let (prompt, file) = (format!("fox {at}"), format!("{at}.png"));
-            let words = with(&["generate", &prompt, "--output", &file]);
-            let mut command = bench.kiln(&words);
-            command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
-        })
-        .collect();
-    for child in children {
-        Outcome::of(child.wait_with_output().unwrap()).ok();
-    }
+    let paths: BTreeSet<String> = thread::scope(|scope| {
+        let start = |_| scope.spawn(|| bench.run(&fox(&["-o", "fox.jpg"])).ok().text());
+        let commands: Vec<_> = (0..8).map(start).collect();
+        commands.into_iter().map(|command| command.join().unwrap().trim().to_owned()).collect()
+    });
+    assert_eq!(Vec::from_iter(&paths), Vec::from_iter(&bench.place.files()));
+    assert_eq!(paths.len(), 8);
     let shown = history(&bench);
     let numbers: Vec<_> = shown.iter().map(|line| line["number"].as_u64().unwrap()).collect();
     assert_eq!(numbers, (1..=8).rev().collect::<Vec<_>>());
@@ -232,16 +213,12 @@ fn commands_at_the_same_time_lose_nothing() {
 fn nothing_is_sent_if_it_could_not_be_remembered() {
     let bench = Bench::new();
     bench.place.write("a-file", "");
-    let words = with(&["generate", "a fox", "-o", "fox.png"]);
-    let run = |words: &[&str]| {
-        let mut command = bench.kiln(words);
-        Outcome::of(command.env("KILN_STATE_DIR", "a-file").output().unwrap())
-    };
-    let outcome = run(&words).fails(1);
-    for text in ["could not write the history in a-file/history", "nothing was sent"] {
-        assert!(outcome.stderr.contains(text), "{}", outcome.stderr);
+    let words = small(&["generate", "a fox", "-o", "fox.png"]);
+    let run = |words: &[&str]| bench.run_with(&[("KILN_STATE_DIR", "a-file")], words);
+    let said = run(&words).fails(1).stderr;
+    for text in ["the history in a-file/history", "nothing was sent", "--no-history"] {
+        assert!(said.contains(text), "{said}");
     }
-    assert!(outcome.stderr.contains("--no-history"), "{}", outcome.stderr);
     assert_eq!(bench.simulator.counts(), Default::default());
     run(&[&words[..], &["--no-history"]].concat()).ok();
     assert_eq!(kind_of(&bench.place.read("fox.png")), image::ImageFormat::Png);

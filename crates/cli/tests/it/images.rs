@@ -3,45 +3,36 @@
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use image::{ImageFormat, Rgba, RgbaImage};
 
-use crate::bench::{Bench, encoded, png};
+use crate::bench::{Bench, Outcome, encoded, png, small};
 use imagekiln_testbed::picture;
-
-const SMALL: [&str; 4] = ["--width", "64", "--height", "64"];
 
 #[test]
 fn standard_input_is_read_for_one_image_only() {
     let bench = Bench::new();
-    let words = [&["edit", "a hat", "-"][..], &SMALL].concat();
+    let words = small(&["edit", "a hat", "-"]);
     bench.run_with_stdin(&words, &png(72, 64)).ok();
     assert!(bench.last_request()["input_image"].as_str().unwrap().contains("72 x 64"));
-
-    let twice = [&["edit", "a hat", "-", "-"][..], &SMALL].concat();
-    let outcome = bench.run_with_stdin(&twice, &png(72, 64)).fails(2);
-    assert!(outcome.stderr.contains("standard input can be read only once"), "{}", outcome.stderr);
-    let empty = bench.run_with_stdin(&words, b"").fails(2);
-    assert!(empty.stderr.contains("input_image: is empty"), "{}", empty.stderr);
+    bench.run_with_stdin(&words, b"").fails(2).says("input_image: is empty");
     assert_eq!(bench.simulator.counts().accepted, 1);
 }
 
 #[test]
 fn a_picture_of_the_history_is_an_image() {
     let bench = Bench::new();
-    bench.run(&[&["generate", "a fox", "-o", "fox.jpg"], &SMALL[..]].concat()).ok();
-    bench.run(&[&["edit", "in a storm", "@1"], &SMALL[..]].concat()).ok();
+    bench.run(&small(&["generate", "a fox", "-o", "fox.jpg"])).ok();
+    bench.run(&small(&["edit", "in a storm", "@1"])).ok();
     assert!(bench.last_request()["input_image"].as_str().unwrap().contains("64 x 64"));
     bench.place.write("mask.png", png(64, 64));
-    bench.run(&["tool", "erase", "@last", "--mask", "mask.png"]).ok();
+    bench.run("tool erase @last --mask mask.png").ok();
     assert!(bench.last_request()["image"].as_str().unwrap().contains("64 x 64"));
 
     let accepted = bench.simulator.counts().accepted;
-    bench.run(&[&["task", "submit", "gen-2-pro", "--prompt", "a wolf"], &SMALL[..]].concat()).ok();
-    let unsaved = bench.run(&["edit", "in a storm", "@last"]).fails(2).stderr;
-    assert!(unsaved.contains("the picture @last is not saved in a file"), "{unsaved}");
-    let unknown = bench.run(&["edit", "in a storm", "@99"]).fails(2).stderr;
-    assert!(unknown.contains("the history has no submission @99"), "{unknown}");
+    bench.run(&small(&["task", "submit", "gen-2-pro", "--prompt", "a wolf"])).ok();
+    bench.run("edit 'in a storm' @last").fails(2).says("the picture @last is not saved in a file");
+    bench.run("edit 'in a storm' @99").fails(2).says("the history has no submission @99");
     // A file whose name begins like that comes first.
     bench.place.write("@99", png(80, 64));
-    bench.run(&[&["edit", "in a storm", "@99"], &SMALL[..]].concat()).ok();
+    bench.run(&small(&["edit", "in a storm", "@99"])).ok();
     assert!(bench.last_request()["input_image"].as_str().unwrap().contains("80 x 64"));
     assert_eq!(bench.simulator.counts().accepted, accepted + 2);
 }
@@ -50,18 +41,15 @@ fn a_picture_of_the_history_is_an_image() {
 fn an_unlisted_field_accepts_an_image() {
     let bench = Bench::new();
     bench.place.write("person.png", png(64, 64));
-    let words = [
-        "run",
-        "gen-tools/vto-v1",
-        "--extra-image",
-        "person=person.png",
-        "--extra-image",
-        "garment=-",
-    ];
-    bench.run_with_stdin(&words, &png(80, 64)).ok();
+    let line = "run gen-tools/vto-v1 --extra-image person=person.png --extra-image garment=-";
+    bench.run_with_stdin(line, &png(80, 64)).ok();
     let request = bench.last_request();
     assert!(request["person"].as_str().unwrap().contains("64 x 64"), "{request}");
     assert!(request["garment"].as_str().unwrap().contains("80 x 64"), "{request}");
+    // The model has all the images that it needs.
+    let garments = r#"garments=["https://example.com/hat.png"]"#;
+    let submit = ["task", "submit", "gen-tools/vto-v1", "--extra-image", "person=person.png"];
+    bench.run(&[&submit[..], &["--extra", garments]].concat()).ok();
 }
 
 #[test]
@@ -69,10 +57,9 @@ fn a_data_url_is_an_image_and_other_data_is_not_printed() {
     let bench = Bench::new();
     let base64 = STANDARD.encode(png(88, 64));
     let url = format!("data:image/png;base64,{base64}");
-    bench.run(&[&["edit", "a hat", &url][..], &SMALL].concat()).ok();
+    bench.run(&small(&["edit", "a hat", &url])).ok();
     assert!(bench.last_request()["input_image"].as_str().unwrap().contains("88 x 64"));
-    let each = ["edit", &url, "--prompt", "a hat", "-o", "pictures/", "--mkdir"];
-    bench.run(&[&each[..], &SMALL].concat()).ok();
+    bench.run(&small(&["edit", &url, "--prompt", "a hat", "-o", "pictures/", "--mkdir"])).ok();
     let unlisted = ["person", "garment"].map(|name| format!("{name}={url}"));
     let [person, garment] = &unlisted;
     bench.run(&["run", "gen-tools/vto-v1", "--extra-image", person, "--extra-image", garment]).ok();
@@ -99,11 +86,10 @@ fn an_image_from_a_pipe_or_a_device_has_a_limit() {
     let bench = Bench::new();
     for (source, image) in [("yes |", "-"), ("", "/dev/zero"), ("mkfifo p; yes > p &", "p")] {
         let line = format!("ulimit -v 2000000; {source} kiln edit 'a hat' {image}");
-        let outcome = bench.shell(&line).fails(2);
-        assert!(outcome.stderr.contains("is larger than 128 MiB"), "{}", outcome.stderr);
+        bench.shell(&line).fails(2).says("is larger than 128 MiB");
     }
     let outcome = bench.shell("ulimit -v 2000000; yes | kiln generate -").fails(2);
-    assert!(outcome.stderr.contains("is too long for a prompt"), "{}", outcome.stderr);
+    outcome.says("is too long for a prompt");
     assert_eq!(bench.simulator.counts(), Default::default());
 }
 
@@ -112,28 +98,8 @@ fn an_image_from_a_pipe_or_a_device_has_a_limit() {
 fn a_pipe_is_read_like_a_file() {
     let bench = Bench::new();
     bench.place.write("hat.png", png(64, 64));
-    bench
-        .shell("mkfifo pipe; cat hat.png > pipe & kiln edit 'a hat' pipe --width 64 --height 64")
-        .ok();
+    bench.shell("mkfifo pipe; cat hat.png > pipe & kiln edit 'a hat' pipe -s 64x64").ok();
     assert!(bench.last_request()["input_image"].as_str().unwrap().contains("64 x 64"));
-}
-
-#[test]
-fn a_missing_file_is_reported_before_anything_is_sent() {
-    let bench = Bench::new();
-    for path in ["nowhere.png", "."] {
-        let outcome = bench.run(&["edit", "a hat", path]).fails(1);
-        assert!(
-            outcome.stderr.contains("could not read the image")
-                && outcome.stderr.contains("nothing was sent"),
-            "{}",
-            outcome.stderr
-        );
-    }
-    let outcome =
-        bench.run(&["edit", "a hat", "--model", "gen-dev", "https://example.com/a.png"]).fails(2);
-    assert!(outcome.stderr.contains("must be the image itself, not a URL"), "{}", outcome.stderr);
-    assert_eq!(bench.simulator.counts(), Default::default());
 }
 
 #[cfg(unix)]
@@ -143,9 +109,7 @@ fn a_path_need_not_be_unicode() {
     let bench = Bench::new();
     let name = OsStr::from_bytes(b"h\xffat.png");
     std::fs::write(bench.place.path("").join(name), png(64, 64)).unwrap();
-    let mut command = bench.kiln(&["edit", "a hat"]);
-    command.arg(name).args(SMALL);
-    crate::bench::Outcome::of(command.output().unwrap()).ok();
+    Outcome::of_run(bench.kiln("edit 'a hat' -s 64x64").arg(name)).ok();
 }
 
 /// A JPEG that viewers turn.
@@ -171,21 +135,28 @@ fn a_mask_for_what_viewers_show_does_not_fit_a_photo_that_is_stored_turned() {
         "{}",
         outcome.stderr
     );
-    let plan = bench.run(&["edit", "a hat", "photo.jpg", "--dry-run"]).ok().text();
+    let plan = bench.run("edit 'a hat' photo.jpg --dry-run").ok().text();
     assert!(plan.contains("80 x 120 pixels as stored (EXIF orientation 8)"), "{plan}");
     assert_eq!(bench.simulator.counts().accepted, 0);
 
     bench.run(&[&words[..], &["--upright"]].concat()).ok();
     let image = bench.last_request()["image"].to_string();
     assert!(image.contains("120 x 80"), "{image}");
-    let stored = ["tool", "inpaint", "a hat", "photo.jpg", "--mask", "stored.png"];
-    assert_eq!(bench.run(&stored).ok().stderr.matches("--upright").count(), 0);
+    assert_eq!(
+        bench
+            .run("tool inpaint 'a hat' photo.jpg --mask stored.png")
+            .ok()
+            .stderr
+            .matches("--upright")
+            .count(),
+        0
+    );
     // Upside down, both sizes fit.
     bench.place.write("photo.jpg", turned(3, 120, 80));
     let outcome = bench.run(&words).ok();
     assert!(outcome.stderr.contains("warning: `image` has the EXIF orientation 3"), "{outcome:?}");
     bench.place.write("photo.avif", b"\0\0\0\x18ftypavif\0\0\0\0avifmif1\0\0\0\x09irot\x01");
-    let outcome = bench.run(&["edit", "a hat", "photo.avif", "--upright"]).fails(2);
+    let outcome = bench.run("edit 'a hat' photo.avif --upright").fails(2);
     assert!(outcome.stderr.contains("could not turn the image upright"), "{outcome:?}");
     assert_eq!(bench.simulator.counts().accepted, 3);
 }
@@ -206,9 +177,8 @@ fn a_mask_that_is_not_black_and_white_is_named_before_it_is_paid_for() {
     let mut lines = String::new();
     for (name, mask, problem) in &masks {
         bench.place.write(name, mask);
-        let outcome =
-            bench.run(&["tool", "inpaint", "a hat", "photo.png", "--mask", name]).fails(2);
-        assert!(outcome.stderr.contains(&format!("mask: {problem}")), "{}", outcome.stderr);
+        let line = format!("tool inpaint 'a hat' photo.png --mask {name}");
+        bench.run(&line).fails(2).says(&format!("mask: {problem}"));
         let job = [("image", "photo.png"), ("mask", name), ("prompt", "a hat")];
         let job: serde_json::Map<_, _> =
             job.map(|(name, value)| (name.to_owned(), value.into())).into_iter().collect();
@@ -219,10 +189,10 @@ fn a_mask_that_is_not_black_and_white_is_named_before_it_is_paid_for() {
     let outcome = bench.run(&run).fails(2);
     for (line, (_, _, problem)) in (1..).zip(&masks) {
         let start = format!("jobs.jsonl:{line}: mask: {problem}");
-        assert!(outcome.stderr.contains(&start), "{}", outcome.stderr);
+        outcome.says(&start);
     }
     assert_eq!(bench.simulator.counts().accepted, 0);
-    bench.run(&["tool", "inpaint", "a hat", "photo.png", "--mask", "hole.png", "--any-mask"]).ok();
+    bench.run("tool inpaint 'a hat' photo.png --mask hole.png --any-mask").ok();
     bench.run(&[&run[..], &["--any-mask"]].concat()).ok();
     assert_eq!(bench.simulator.counts().accepted, 5);
 }

@@ -1,11 +1,11 @@
 //! The API key: `login`, `logout`, the environment, and profiles.
 
-use std::fs;
+use std::{fs, process::Stdio};
 
 use serde_json::json;
 
 use crate::{
-    bench::{Bench, Outcome, Place},
+    bench::{Bench, Outcome, Place, fox},
     server::Server,
 };
 
@@ -20,10 +20,10 @@ fn key_that_is_sent(place: &Place, words: &[&str], variables: &[(&str, &str)]) -
     let server = Server::new();
     let mut command = place.kiln(&[words, &["task", "status", "an-id"]].concat());
     command.env("IMAGEKILN_BASE_URL", server.url()).envs(variables.iter().copied());
-    let child = command.stdout(std::process::Stdio::null()).spawn().unwrap();
+    let child = command.stdout(Stdio::null()).spawn().unwrap();
     let poll = server.next();
-    let key =
-        poll.headers.lines().find_map(|line| line.strip_prefix("x-key: ")).unwrap().to_owned();
+    let key = poll.headers.lines().find_map(|line| line.strip_prefix("x-key: ")).unwrap();
+    let key = key.to_owned();
     poll.respond(200, &json!({ "id": "an-id", "status": "Pending" }));
     child.wait_with_output().unwrap();
     key
@@ -37,19 +37,16 @@ fn a_stored_key_is_used_until_logout() {
     let path = place.config("keys").join("default.key");
     let expected = format!("stored the API key of profile `default` in {}\n", path.display());
     assert_eq!((stored.text(), stored.stderr.as_str()), (expected, ""));
-    let generate = || {
-        let words = ["generate", "a fox", "--width", "64", "--height", "64", "-o", "fox.png"];
-        let mut command = place.kiln(&words);
-        Outcome::of(command.env("IMAGEKILN_BASE_URL", bench.simulator.base_url()).output().unwrap())
-    };
+    let service = [("IMAGEKILN_BASE_URL", bench.simulator.base_url())];
+    let generate = || place.run_with(&service, &fox(&["-o", "fox.png"]));
     generate().ok();
     assert_eq!(
-        place.run(&["config", "logout"]).ok().stderr,
+        place.run("config logout").ok().stderr,
         "deleted the API key of profile `default`\n"
     );
     assert!(!path.exists());
     assert!(generate().fails(2).stderr.contains("the API key is not set\n"));
-    let again = place.run(&["config", "logout"]).ok();
+    let again = place.run("config logout").ok();
     assert_eq!(again.stderr, "no API key of profile `default` is stored\n");
 }
 
@@ -66,10 +63,12 @@ fn text_that_is_no_key_is_not_stored_or_sent_and_not_shown() {
         ("sk-hush\u{e9}", "has characters that no key has"),
     ] {
         place.write("key", text);
-        let mut task = place.kiln(&["task", "status", "an-id"]);
-        task.env("IMAGEKILN_BASE_URL", "http://127.0.0.1:1");
-        let of_file = Outcome::of(task.env("IMAGEKILN_API_KEY_FILE", "key").output().unwrap());
-        let variable = Outcome::of(task.env("IMAGEKILN_API_KEY", text).output().unwrap());
+        let status = |name, value| {
+            let service = ("IMAGEKILN_BASE_URL", "http://127.0.0.1:1");
+            place.run_with(&[service, (name, value)], "task status an-id")
+        };
+        let of_file = status("IMAGEKILN_API_KEY_FILE", "key");
+        let variable = status("IMAGEKILN_API_KEY", text);
         for (outcome, end) in [
             (login(&place, &[], text), "nothing was stored"),
             (of_file, "nothing was sent"),
@@ -123,8 +122,7 @@ fn the_environment_precedes_a_stored_key() {
         let sent = key_that_is_sent(&place, words, variables);
         assert_eq!(sent, expected, "{words:?} {variables:?}");
     }
-    let mut command = place.kiln(&["config", "--json"]);
-    let outcome = Outcome::of(command.envs([file, variable]).output().unwrap()).ok();
+    let outcome = place.run_with(&[file, variable], "config --json").ok();
     assert!(!outcome.text().contains("sk-"), "{}", outcome.text());
 }
 
@@ -132,19 +130,19 @@ fn the_environment_precedes_a_stored_key() {
 fn a_profile_has_a_key_of_its_own() {
     let place = Place::new();
     login(&place, &["--profile", "work"], KEY).ok();
-    let missing = place.run(&["task", "status", "x"]).fails(2).stderr;
-    assert!(missing.contains("the API key and the base URL are not set"), "{missing}");
-    place.run(&["config", "logout"]).ok();
-    let missing = place.run(&["--profile", "work", "task", "status", "x"]).fails(2).stderr;
-    assert!(missing.contains("error: the base URL is not set"), "{missing}");
-    let unknown = place.run(&["--profile", "wrok", "task", "status", "x"]).fails(2).stderr;
-    assert!(unknown.contains("there is no profile `wrok` (--profile)"), "{unknown}");
+    place.run("task status x").fails(2).says("the API key and the base URL are not set");
+    place.run("config logout").ok();
+    place.run("--profile work task status x").fails(2).says("error: the base URL is not set");
+    place
+        .run("--profile wrok task status x")
+        .fails(2)
+        .says("there is no profile `wrok` (--profile)");
     for name in ["", "../x", "a/b", "Work", "a b", &"x".repeat(65)] {
         for words in [&["config", "login"][..], &["task", "status", "x"]] {
             let words = [words, &["--profile", name]].concat();
             let outcome = place.run_with_stdin(&words, KEY.as_bytes()).fails(2);
             let problem = "error: --profile is not the name of a profile";
-            assert!(outcome.stderr.contains(problem), "{}", outcome.stderr);
+            outcome.says(problem);
         }
     }
 }
@@ -161,22 +159,12 @@ fn what_cannot_be_a_key_is_refused_and_never_shown() {
         (b"sk-\xff", "standard input is not valid UTF-8"),
         (&[b's'; 70_000], "standard input is larger than 64 KiB"),
     ] {
-        let outcome = place.run_with_stdin(&["config", "login"], input).fails(2);
-        assert!(outcome.stderr.contains(problem), "{}", outcome.stderr);
+        let outcome = place.run_with_stdin("config login", input).fails(2);
+        outcome.says(problem);
         assert!(!outcome.stderr.contains("sk-"), "{}", outcome.stderr);
     }
     assert_eq!(fs::read_to_string(place.config("keys/default.key")).unwrap(), format!("{KEY}\n"));
-    place.run_with_stdin(&["config", "login", "--simulate"], b"sk-a").fails(2);
-}
-
-/// A simulator has nothing to do with the key of the service.
-#[test]
-fn a_simulated_logout_keeps_the_key() {
-    let place = Place::new();
-    login(&place, &[], KEY).ok();
-    let refused = place.run(&["config", "logout", "--simulate"]).fails(2).stderr;
-    assert!(refused.contains("does not use it"), "{refused}");
-    assert!(place.config("keys/default.key").exists());
+    place.run_with_stdin("config login --simulate", b"sk-a").fails(2);
 }
 
 #[test]
@@ -185,9 +173,8 @@ fn a_damaged_key_file_is_an_error_that_does_not_quote_it() {
     place.write("empty", "\n");
     place.write("spaces", "sk-a sk-b");
     let status = |path: &str| {
-        let mut command = place.kiln(&["task", "status", "x"]);
-        command.env("IMAGEKILN_BASE_URL", "http://127.0.0.1:1");
-        Outcome::of(command.env("IMAGEKILN_API_KEY_FILE", path).output().unwrap())
+        let service = ("IMAGEKILN_BASE_URL", "http://127.0.0.1:1");
+        place.run_with(&[service, ("IMAGEKILN_API_KEY_FILE", path)], "task status x")
     };
     let file = "the file in IMAGEKILN_API_KEY_FILE,";
     for (path, code, problem) in [
@@ -196,18 +183,14 @@ fn a_damaged_key_file_is_an_error_that_does_not_quote_it() {
         ("spaces", 2, format!("{file} spaces is not an API key")),
     ] {
         let outcome = status(path).fails(code);
-        assert!(outcome.stderr.contains(&problem), "{}", outcome.stderr);
+        outcome.says(&problem);
         assert!(!outcome.stderr.contains("sk-"), "{}", outcome.stderr);
     }
     fs::create_dir(place.config("keys")).unwrap();
     fs::write(place.config("keys/default.key"), "sk-a\nsk-b\n").unwrap();
     let outcome = status("").fails(2);
-    assert!(outcome.stderr.contains("the stored API key"), "{}", outcome.stderr);
-    assert!(
-        outcome.stderr.contains("run `kiln config login` to store it again"),
-        "{}",
-        outcome.stderr
-    );
+    outcome.says("the stored API key");
+    outcome.says("run `kiln config login` to store it again");
     assert!(!outcome.stderr.contains("sk-"), "{}", outcome.stderr);
 }
 
@@ -217,8 +200,7 @@ fn a_simulated_command_reads_no_key_and_no_base_url() {
     // Reading it would fail.
     fs::create_dir_all(place.config("keys/default.key")).unwrap();
     place.configure("base_url = \"http://127.0.0.1:1/v1\"\n");
-    let words = ["generate", "a fox", "--width", "64", "--height", "64", "-o", "fox.png"];
-    place.run(&[&["--simulate"], &words[..]].concat()).ok();
+    place.run(&fox(&["--simulate", "-o", "fox.png"])).ok();
     assert_eq!(place.files(), ["fox.png"]);
-    place.run(&words).fails(1);
+    place.run(&fox(&["-o", "fox.png"])).fails(1);
 }

@@ -40,12 +40,10 @@ mod options;
 mod paying;
 #[cfg(unix)]
 mod programs;
-mod readme;
 mod recording;
 mod resolving;
 #[cfg(unix)]
 mod resuming;
-#[cfg(unix)]
 mod running;
 mod saving;
 mod server;

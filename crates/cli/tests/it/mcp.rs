@@ -14,6 +14,7 @@ use self::agent::{Agent, preview};
 use crate::{
     bench::{AGES, Bench, Outcome, Place, png},
     history::history,
+    once::assert_paid,
 };
 use imagekiln_simulator::Config;
 
@@ -39,11 +40,6 @@ fn patient() -> Bench {
     let bench = Bench::with(Config { ready_after: AGES, ..Config::default() });
     bench.simulator.clock().set_speed(0.0);
     bench
-}
-
-#[track_caller]
-fn assert_paid(bench: &Bench, tasks: u64) {
-    assert_eq!(bench.simulator.counts().accepted, tasks);
 }
 
 #[test]
@@ -134,7 +130,7 @@ fn another_api_key_is_reported() {
 
 #[test]
 fn definitions_are_small() {
-    let mut agent = Agent::start(&mut Place::new().kiln(&["mcp", "--simulate"]));
+    let mut agent = Agent::start(&mut Place::new().kiln("mcp --simulate"));
     let tools = agent.request("tools/list", json!({}));
     let tools = tools["result"]["tools"].as_array().unwrap().clone();
     assert_eq!(tools.len(), 7);
@@ -258,7 +254,7 @@ fn a_lost_response_is_decided_by_a_person() {
     assert_eq!(agent.call("look", json!({}))["unfinished"][0]["state"], "unknown");
     assert_paid(&bench, 1);
     // The server still runs.
-    bench.run(&["task", "dismiss", "@1"]).ok();
+    bench.run("task dismiss @1").ok();
     assert_eq!(agent.call("make", fox())["state"], "dismissed");
     let second = agent.call("make", fox_with(json!({ "attempt": 2 })));
     assert_eq!(second["state"], "saved", "{second}");
@@ -311,10 +307,9 @@ fn a_failure_says_what_to_do() {
 #[test]
 fn a_budget_is_kept() {
     let bench = Bench::new();
-    let refused = bench.run(&["mcp"]).fails(2).stderr;
-    assert!(refused.contains("an assistant needs a budget"), "{refused}");
+    bench.run("mcp").fails(2).says("an assistant needs a budget");
     let seeds = |seed: u64| fox_with(json!({ "seed": seed }));
-    let mut agent = Agent::start(&mut bench.kiln(&["mcp", "--budget", "7"]));
+    let mut agent = Agent::start(&mut bench.kiln("mcp --budget 7"));
     for seed in 1..=2 {
         assert_eq!(agent.call("make", seeds(seed))["state"], "saved");
     }
@@ -325,8 +320,7 @@ fn a_budget_is_kept() {
     assert_eq!(agent.call("make", seeds(1))["state"], "saved");
     agent.end();
     // Two servers share a day, in which a lost response counts.
-    let day = ["mcp", "--budget-per-day", "12"];
-    let mut both = [(); 2].map(|()| Agent::start(&mut bench.kiln(&day)));
+    let mut both = [(); 2].map(|()| Agent::start(&mut bench.kiln("mcp --budget-per-day 12")));
     bench.simulator.faults().add("reply-lost@submission:once").unwrap();
     assert_eq!(both[0].call("make", seeds(3))["isError"], true);
     assert_eq!(both[1].call("make", seeds(4))["budget"]["left_today"], 0.0);
@@ -335,11 +329,11 @@ fn a_budget_is_kept() {
         assert!(over["message"].as_str().unwrap().contains("budget of today"), "{over}");
     }
     assert_paid(&bench, 4);
-    let most = ["mcp", "--budget", "100", "--most-per-picture", "2"];
-    let over = Agent::start(&mut bench.kiln(&most)).call("make", seeds(6));
+    let over = Agent::start(&mut bench.kiln("mcp --budget 100 --most-per-picture 2"))
+        .call("make", seeds(6));
     assert!(over["message"].as_str().unwrap().contains("one picture may cost"), "{over}");
     // The price of another size is not known, and its excess is reported.
-    let mut agent = Agent::start(&mut bench.kiln(&["mcp", "--budget", "2"]));
+    let mut agent = Agent::start(&mut bench.kiln("mcp --budget 2"));
     let unknown = json!({ "prompt": "a", "fields": { "width": 128, "height": 64 } });
     assert_eq!(agent.call("make", unknown)["budget"]["over_this_start"], 1.01);
     assert_paid(&bench, 5);
@@ -382,12 +376,9 @@ fn only_allowed_folders_are_read_and_written() {
     }
     let text = format!("{:?}", agent.messages());
     assert!(!text.contains(bench.simulator.api_key()));
-    let mut root = bench.kiln(&BUDGET);
-    let refused = Outcome::of(root.current_dir("/").output().unwrap()).fails(2);
-    assert!(refused.stderr.contains("may not use all of /"), "{}", refused.stderr);
+    Outcome::of_run(bench.kiln(&BUDGET).current_dir("/")).fails(2).says("may not use all of /");
     // What others have made elsewhere is not shown.
-    let mut elsewhere = bench.place.kiln(&BUDGET);
-    bench.point(&mut elsewhere);
+    let mut elsewhere = bench.kiln(&BUDGET);
     let mut agent = Agent::start(elsewhere.current_dir(outside.path("")));
     assert_eq!(agent.call("pictures", json!({}))["pictures"], json!([]));
     assert!(agent.call("look", json!({ "number": "@1" }))["message"].is_string());

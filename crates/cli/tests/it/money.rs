@@ -63,7 +63,7 @@ fn a_budget_is_kept() {
     let some = make("4", "7").fails(1);
     assert_eq!(some.text().lines().count(), 2, "{}", some.stderr);
     let why = "2 of 4 pictures were not saved, because they would cost more than the budget";
-    assert!(some.stderr.contains(why), "{}", some.stderr);
+    some.says(why);
     assert_eq!(bench.simulator.counts().accepted, 2);
     // They are known: nothing is sent.
     let none = make("4", "11").fails(11).stderr;
@@ -72,8 +72,7 @@ fn a_budget_is_kept() {
     assert_eq!(bench.simulator.counts().accepted, 2);
     make("4", "12").ok();
     assert_eq!(bench.simulator.counts().accepted, 6);
-    let one = bench.run(&fox(&["--budget", "2", "-o", "."])).fails(11).stderr;
-    assert!(one.contains("1 picture for about 3 credits"), "{one}");
+    bench.run(&fox(&["--budget", "2", "-o", "."])).fails(11).says("1 picture for about 3 credits");
     bench.run(&fox(&["--budget", "much", "-o", "."])).fails(2);
     bench.run(&fox(&["--simulate", "-n", "2", "--budget", "0", "-o", "."])).ok();
     assert_eq!(bench.simulator.counts().accepted, 6);
@@ -96,11 +95,11 @@ fn expensive_pictures_need_a_yes() {
 #[test]
 fn the_spending_is_that_of_the_service() {
     let bench = Bench::new();
-    let nothing = bench.run(&["spending"]).ok().text();
+    let nothing = bench.run("spending").ok().text();
     assert_eq!(nothing, "nothing was submitted\n");
     bench.run(&fox(&["-n", "2", "-o", "."])).ok();
     bench.run(&fox(&["-m", "gen-2-flex", "-o", "."])).ok();
-    bench.run(&["generate", "a fox [[content-moderated]]", "-s", "64x64"]).fails(5);
+    bench.run("generate 'a fox [[content-moderated]]' -s 64x64").fails(5);
     bench.run(&fox(&["--simulate", "-o", "."])).ok();
     bench.run(&fox(&["--no-history", "-o", "other.png"])).ok();
     let unrecorded = 3.0;
@@ -147,6 +146,5 @@ fn the_spending_is_that_of_the_service() {
     assert_eq!(all["submissions"], 5);
     let unreadable = all["unreadable"].as_array().unwrap();
     assert!(unreadable[0]["ledger"].as_str().unwrap().ends_with("pictures/.kiln-batch.db"));
-    let text = bench.run(&["spending"]).ok().stderr;
-    assert!(text.contains("pictures/.kiln-batch.db is not counted: "), "{text}");
+    bench.run("spending").ok().says("pictures/.kiln-batch.db is not counted: ");
 }

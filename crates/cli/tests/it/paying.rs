@@ -4,133 +4,25 @@
 use serde_json::json;
 
 use crate::{
-    bench::{Bench, Outcome, Place, png},
+    assert_shown,
+    bench::{Bench, Place, Words as _, png, small},
     errors::{scripted, shown},
 };
-
-const SMALL: [&str; 4] = ["--width", "64", "--height", "64"];
-
-fn with<'a>(words: &[&'a str]) -> Vec<&'a str> {
-    [words, &SMALL].concat()
-}
 
 #[test]
 fn the_prompt_is_read_from_standard_input_or_a_file() {
     let bench = Bench::new();
     bench.place.write("prompt.txt", "a wolf\nat night\r\n");
     let prompt = || bench.last_request()["prompt"].clone();
-    bench.run_with_stdin(&with(&["generate", "-"]), b"a fox\n").ok();
+    bench.run_with_stdin(&small(&["generate", "-"]), b"a fox\n").ok();
     assert_eq!(prompt(), "a fox");
-    bench.run(&with(&["generate", "@prompt.txt"])).ok();
+    bench.run(&small(&["generate", "@prompt.txt"])).ok();
     assert_eq!(prompt(), "a wolf\nat night");
-    bench.run(&with(&["generate", "@@home"])).ok();
+    bench.run(&small(&["generate", "@@home"])).ok();
     assert_eq!(prompt(), "@home");
-
     bench.place.write("cat.png", png(64, 64));
-    bench.run_with_stdin(&with(&["edit", "-", "cat.png"]), b"a hat").ok();
+    bench.run_with_stdin(&small(&["edit", "-", "cat.png"]), b"a hat").ok();
     assert_eq!(prompt(), "a hat");
-    let both = bench.run_with_stdin(&with(&["edit", "-", "-"]), b"a hat").fails(2);
-    assert!(both.stderr.contains("can be read only once"), "{}", both.stderr);
-}
-
-#[test]
-fn a_prompt_that_cannot_be_read_is_refused() {
-    let bench = Bench::new();
-    bench.place.write("latin-1.txt", b"caf\xe9");
-    bench.place.write("long.txt", vec![b'x'; 1024 * 1024 + 1]);
-    for (prompt, code, problem) in [
-        ("@nowhere.txt", 1, "could not read the prompt from nowhere.txt"),
-        ("@", 2, "`@` is not followed by the path of a file"),
-        ("@latin-1.txt", 2, "not valid UTF-8"),
-        ("@long.txt", 2, "too long for a prompt"),
-        ("latin-1.txt", 2, "is the name of a file"),
-    ] {
-        let outcome = bench.run(&["generate", prompt]).fails(code);
-        assert!(outcome.stderr.contains(problem), "{}", outcome.stderr);
-    }
-    assert_eq!(bench.simulator.counts(), Default::default());
-}
-
-#[test]
-fn a_blank_prompt_is_refused() {
-    let bench = Bench::new();
-    bench.place.write("blank.txt", "\n \n");
-    for words in [
-        &["generate", ""][..],
-        &["generate", " \t\n"],
-        &["generate", "@blank.txt"],
-        &["generate", "-"],
-        &["run", "gen-2-pro", "--prompt", ""],
-        &["task", "submit", "gen-kontext-pro", "--prompt", " "],
-        &["run", "gen-2-klein-4b", "--extra", "prompt="],
-        &["edit", "", "https://example.com/cat.png"],
-    ] {
-        let outcome = bench.run(words).fails(2);
-        assert!(outcome.stderr.starts_with("error: the prompt is empty\n"), "{}", outcome.stderr);
-    }
-    let task = bench.run(&["task", "save", ""]).fails(2);
-    assert!(task.stderr.starts_with("error: the task is empty\n"), "{}", task.stderr);
-    assert_eq!(bench.simulator.counts(), Default::default());
-}
-
-#[test]
-fn what_is_no_whole_image_is_refused() {
-    let bench = Bench::new();
-    let whole = png(64, 64);
-    bench.place.write("empty.png", "");
-    bench.place.write("page.png", "<html>not found</html>");
-    bench.place.write("cut.png", &whole[..whole.len() - 4]);
-    for (file, problem) in [
-        ("empty.png", "is empty"),
-        ("page.png", "is not an image"),
-        ("cut.png", "is truncated; must be a complete PNG image: `cut.png`"),
-    ] {
-        let outcome = bench.run(&["edit", "a hat", file]).fails(2);
-        assert!(outcome.stderr.contains(problem), "{}", outcome.stderr);
-        let extra = format!("person={file}");
-        bench.run(&["task", "submit", "gen-tools/vto-v1", "--extra-image", &extra]).fails(2);
-    }
-    let piped = bench.run_with_stdin(&["edit", "a hat", "-"], &whole[..100]).fails(2);
-    assert!(piped.stderr.contains("input_image: is truncated"), "{}", piped.stderr);
-    assert_eq!(bench.simulator.counts(), Default::default());
-}
-
-#[test]
-fn a_model_that_works_on_an_image_needs_one() {
-    let bench = Bench::new();
-    bench.place.write("cat.png", png(256, 256));
-    for (model, flags) in [
-        ("gen-pro-1.0-fill", &["--prompt", "a hat"][..]),
-        ("gen-pro-1.0-fill", &["--prompt", "a hat", "--mask", "cat.png"]),
-        ("gen-pro-1.0-fill-finetuned", &["--prompt", "a hat", "--finetune-id", "x"]),
-        ("gen-pro-1.0-expand", &["--prompt", "a hat"]),
-        ("gen-tools/deblur-v1", &[]),
-        ("gen-tools/erase-v1", &[]),
-        ("gen-tools/erase-v1", &["--image", "cat.png"]),
-        ("gen-tools/vto-v1", &["--extra-image", "person=cat.png"]),
-        ("gen-tools/vto-v2", &["--extra", "person=https://example.com/cat.png"]),
-        ("gen-tools/outpainting-v1", &["--extra", "width=64"]),
-        ("gen-pro-1.0-depth", &["--extra", "prompt=a hat"]),
-        ("gen-pro-1.0-canny", &["--extra", "prompt=a hat"]),
-        ("gen-pro-1.0-depth-finetuned", &["--extra", "prompt=a hat"]),
-        ("gen-pro-1.0-canny-finetuned", &["--extra", "prompt=a hat"]),
-    ] {
-        let outcome = bench.run(&[&["run", model], flags].concat()).fails(2);
-        assert!(outcome.stderr.contains("nothing was sent"), "{model}: {}", outcome.stderr);
-    }
-    assert_eq!(bench.simulator.counts(), Default::default());
-    let urls = r#"garments=["https://example.com/hat.png"]"#;
-    bench
-        .run(&[
-            "task",
-            "submit",
-            "gen-tools/vto-v1",
-            "--extra-image",
-            "person=cat.png",
-            "--extra",
-            urls,
-        ])
-        .ok();
 }
 
 #[test]
@@ -138,7 +30,7 @@ fn a_project_without_credits_has_an_exit_code_of_its_own() {
     let unpaid = scripted(&["generate", "a fox"], |server| {
         server.next().respond(402, &json!({ "detail": "Insufficient credits." }));
     });
-    crate::assert_shown!("unpaid", shown(&unpaid.fails(11)));
+    assert_shown!("unpaid", shown(&unpaid.fails(11)));
 }
 
 #[test]
@@ -147,14 +39,14 @@ fn a_dry_run_shows_the_request_and_sends_nothing() {
     place.write("cat.png", png(72, 64));
     place.write("mask.png", png(72, 64));
     let shown = |words: &[&str]| {
-        let mut command = place.kiln(words);
         // The settings of a service that does not exist, without a key.
-        command
-            .env("IMAGEKILN_BASE_URL", "http://127.0.0.1:1")
-            .env("IMAGEKILN_MODEL_PREFIX", "xyz")
-            .env("IMAGEKILN_WEBHOOK_URL", "https://example.com/hook?token=HUSH")
-            .env("IMAGEKILN_WEBHOOK_SECRET", "HUSH");
-        let outcome = Outcome::of(command.output().unwrap()).ok();
+        let variables = [
+            ("IMAGEKILN_BASE_URL", "http://127.0.0.1:1"),
+            ("IMAGEKILN_MODEL_PREFIX", "xyz"),
+            ("IMAGEKILN_WEBHOOK_URL", "https://example.com/hook?token=HUSH"),
+            ("IMAGEKILN_WEBHOOK_SECRET", "HUSH"),
+        ];
+        let outcome = place.run_with(&variables, words).ok();
         assert_eq!(outcome.stderr, "");
         assert!(!outcome.text().contains("HUSH"), "{}", outcome.text());
         outcome.text()
@@ -162,21 +54,11 @@ fn a_dry_run_shows_the_request_and_sends_nothing() {
     let edit = ["edit", "a hat", "cat.png", "https://example.com/hat.png?sig=HUSH", "--seed", "7"];
     let edit = [&edit[..], &["--dry-run"]].concat();
     let generate = ["generate", "a fox", "--seed", "7", "--dry-run", "-o", "fox.webp"];
-    let run = [
-        "run",
-        "gen-tools/erase-v1",
-        "--image=cat.png",
-        "--mask=mask.png",
-        "--seed=7",
-        "--dry-run",
-    ];
-    let submit =
-        ["task", "submit", "gen-tools/deblur-v1", "--image=cat.png", "--seed=7", "--dry-run"];
-    let texts: Vec<String> = [&edit[..], &generate, &run, &submit]
-        .iter()
-        .map(|words| format!("$ kiln {}\n{}", words.join(" "), shown(words)))
-        .collect();
-    crate::assert_shown!("dry_run", texts.join("\n"));
+    let run = "run gen-tools/erase-v1 --image=cat.png --mask=mask.png --seed=7 --dry-run".words();
+    let submit = "task submit gen-tools/deblur-v1 --image=cat.png --seed=7 --dry-run".words();
+    let texts = [&edit[..], &generate, &run, &submit];
+    let texts = texts.map(|words| format!("$ kiln {}\n{}", words.join(" "), shown(words)));
+    assert_shown!("dry_run", texts.join("\n"));
 
     let json: serde_json::Value =
         serde_json::from_str(&shown(&[&edit[..], &["--json"]].concat())).unwrap();
@@ -189,14 +71,14 @@ fn a_dry_run_shows_the_request_and_sends_nothing() {
     assert_eq!((&json["path"], &json["price"]), (&json!("/v1/xyz-2-pro"), &json!(null)));
     assert_eq!(place.files(), ["cat.png", "mask.png"]);
 
-    place.run(&["config", "set", "prices", "gen-2-pro=2.5"]).ok();
-    let priced = place.run(&["generate", "a fox", "--dry-run"]).ok().text();
+    place.run("config set prices gen-2-pro=2.5").ok();
+    let priced = place.run("generate 'a fox' --dry-run").ok().text();
     assert!(priced.contains("\nprice: 2.50 credits a picture, as configured\n"), "{priced}");
 
     // The checks apply, too.
-    place.run(&["generate", "", "--dry-run"]).fails(2);
-    place.run(&["generate", "a fox", "--width", "16", "--dry-run"]).fails(2);
-    let simulated = place.run(&["--simulate", "generate", "a fox", "--dry-run", "--json"]).ok();
+    place.run("generate '' --dry-run").fails(2);
+    place.run("generate 'a fox' --width 16 --dry-run").fails(2);
+    let simulated = place.run("--simulate generate 'a fox' --dry-run --json").ok();
     assert_eq!(simulated.json()["price"], 0);
 }
 
@@ -220,7 +102,7 @@ fn the_same_request_is_paid_again_only_if_the_user_insists() {
     assert_eq!(accepted(), 1);
 
     run(&["--again"]).ok();
-    bench.run(&["again", "@1"]).ok();
+    bench.run("again @1").ok();
     // Each draws its own seed.
     (0..2).for_each(|_| drop(bench.run(&words[..4]).ok()));
     bench.run(&[&words[..5], &["8"]].concat()).ok();
@@ -230,13 +112,13 @@ fn the_same_request_is_paid_again_only_if_the_user_insists() {
 #[test]
 fn a_request_that_failed_or_whose_image_changed_is_another_one() {
     let bench = Bench::new();
-    let failing = ["generate", "a [[error]] fox", "--size", "64x64", "--seed", "7"];
-    (0..2).for_each(|_| drop(bench.run(&failing).fails(4)));
-    bench.place.write("cat.png", crate::bench::png(64, 64));
+    (0..2)
+        .for_each(|_| drop(bench.run("generate 'a [[error]] fox' --size 64x64 --seed 7").fails(4)));
+    bench.place.write("cat.png", png(64, 64));
     let edit = ["edit", "a hat", "cat.png", "--seed", "7", "-o", "."];
     bench.run(&edit).ok();
     bench.run(&edit).fails(12);
-    bench.place.write("cat.png", crate::bench::png(64, 80));
+    bench.place.write("cat.png", png(64, 80));
     bench.run(&edit).ok();
     assert_eq!(bench.simulator.counts().accepted, 4);
 }

@@ -4,14 +4,14 @@ use serde_json::json;
 use tokio::runtime::Runtime;
 
 use crate::{
-    bench::{Bench, Outcome, fox, kind_of},
+    bench::{Bench, fox, kind_of},
     history::history,
 };
 use imagekiln::journal::{Directory, Journal as _, Step};
 
 /// A task that is ready at once.
 fn submit(bench: &Bench) {
-    bench.run(&["task", "submit", "gen-2-pro", "--prompt", "a fox"]).ok();
+    bench.run("task submit gen-2-pro --prompt 'a fox'").ok();
 }
 
 /// The arguments of a command in backticks.
@@ -24,19 +24,18 @@ fn advised<'a>(text: &'a str, start: &str) -> Vec<&'a str> {
 fn lost(bench: &Bench, words: &[&str]) -> String {
     bench.simulator.faults().add("reply-lost@submission:1x").unwrap();
     bench.run(words).fails(8);
-    let tasks = bench.simulator.tasks();
-    tasks.into_iter().max_by_key(|task| task.accepted_at).unwrap().id
+    bench.last_task().id
 }
 
 #[test]
 fn a_resume_with_only_unknown_submissions_does_not_advise_itself() {
     let bench = Bench::new();
     lost(&bench, &fox(&["-o", "fox.png"]));
-    let said = bench.run(&["resume"]).fails(8).stderr;
+    let said = bench.run("resume").fails(8).stderr;
     let (_, last) = said.split_once("error: 1 of 1 submissions have no picture\n").unwrap();
     assert!(!last.contains("kiln resume"), "{last}");
     bench.run(&advised(last, "kiln task dismiss")).ok();
-    assert_eq!(bench.run(&["resume"]).ok().stderr, "nothing is unfinished\n");
+    assert_eq!(bench.run("resume").ok().stderr, "nothing is unfinished\n");
 }
 
 #[test]
@@ -50,7 +49,7 @@ fn a_task_that_a_person_found_is_saved() {
         resolve.into_iter().map(|word| if word == "ID" { &id } else { word }).collect();
     let outcome = bench.run(&resolve).ok().text();
     assert_eq!(outcome, format!("@1: task {id} is Ready; `kiln task save @1` saves its picture\n"));
-    assert_eq!(bench.run(&["resume"]).ok().text(), "fox.png\n");
+    assert_eq!(bench.run("resume").ok().text(), "fox.png\n");
     kind_of(&bench.place.read("fox.png"));
     let line = &history(&bench)[0];
     assert_eq!((&line["id"], &line["state"]), (&json!(id), &json!("saved")));
@@ -65,7 +64,7 @@ fn a_found_task_of_a_regional_model_is_polled_in_its_region() {
     let id = lost(&bench, &words);
     let json = bench.run(&["task", "resolve", "@last", &id, "--json"]).ok().json();
     assert_eq!(json, json!({ "number": 1, "id": id, "status": "Ready" }));
-    bench.run(&["task", "save", "@1"]).ok();
+    bench.run("task save @1").ok();
     assert_eq!(bench.place.files(), ["fox.png"]);
 }
 
@@ -83,7 +82,7 @@ fn tasks_of_two_regions_may_have_the_same_id() {
         journal.advance("2", &accepted).await.unwrap();
     });
     bench.run(&["task", "resolve", "@1", &id]).ok();
-    bench.run(&["task", "save", "@1"]).ok();
+    bench.run("task save @1").ok();
     kind_of(&bench.place.read("fox.png"));
 }
 
@@ -101,21 +100,21 @@ fn an_id_that_is_not_that_of_the_task_is_refused() {
         (["@3", &id], 2, "the history has no submission @3"),
         (["fox", &id], 2, "the history has no task fox"),
     ] {
-        let refused = bench.run(&[&["task", "resolve"], &words[..]].concat()).fails(code).stderr;
-        assert!(refused.contains(problem), "{refused}");
+        bench.run(&[&["task", "resolve"], &words[..]].concat()).fails(code).says(problem);
     }
     bench.run(&["--simulate", "task", "resolve", "@2", &id]).fails(2);
     let states: Vec<_> = history(&bench).iter().map(|line| line["state"].clone()).collect();
     assert_eq!(states, ["unknown", "unfinished"]);
 
     // Without a poll that succeeds, nothing is recorded.
-    let mut command = bench.kiln(&["task", "resolve", "@2", &id]);
-    command.env("IMAGEKILN_API_KEY", "A-WRONG-KEY");
-    Outcome::of(command.output().unwrap()).fails(3);
+    let key = [("IMAGEKILN_API_KEY", "A-WRONG-KEY")];
+    bench.run_with(&key, &["task", "resolve", "@2", &id]).fails(3);
     assert_eq!(history(&bench)[0]["id"], json!(null));
-    bench.run(&["task", "dismiss", "@2"]).ok();
-    let refused = bench.run(&["task", "resolve", "@2", &id]).fails(2).stderr;
-    assert!(refused.contains("submission @2 is finished: dismissed"), "{refused}");
+    bench.run("task dismiss @2").ok();
+    bench
+        .run(&["task", "resolve", "@2", &id])
+        .fails(2)
+        .says("submission @2 is finished: dismissed");
 }
 
 /// The response has an id, which may be that of the task.
@@ -135,7 +134,7 @@ fn a_found_task_that_failed_is_finished() {
     let id = lost(&bench, &words);
     bench.run(&["task", "resolve", "@1", &id]).ok();
     assert_eq!(history(&bench)[0]["state"], "failed");
-    assert_eq!(bench.run(&["resume"]).ok().stderr, "nothing is unfinished\n");
+    assert_eq!(bench.run("resume").ok().stderr, "nothing is unfinished\n");
 }
 
 /// The numbers of the submissions in a state, newest first.
@@ -157,7 +156,7 @@ fn with_unknown(bench: &Bench) {
 fn unknown_submissions_are_listed_with_an_expected_price() {
     let bench = Bench::new();
     with_unknown(&bench);
-    let listed = bench.run(&["task", "list"]).ok().text();
+    let listed = bench.run("task list").ok().text();
     let line = |number: &str| listed.lines().find(|line| line.starts_with(number)).unwrap();
     for (number, model, price) in
         [("@2", "gen-2-pro", "expected 4"), ("@3", "gen-2-flex", "unknown")]
@@ -180,7 +179,7 @@ fn unknown_submissions_are_listed_with_an_expected_price() {
 fn unknown_submissions_are_dismissed_together() {
     let bench = Bench::new();
     with_unknown(&bench);
-    let counted = bench.run(&["task", "dismiss", "--all", "--dry-run"]).ok().text();
+    let counted = bench.run("task dismiss --all --dry-run").ok().text();
     let expected = "4 submissions would be dismissed; expected price: 12.00 credits, and 1 \
                     submission of unknown price\n";
     assert_eq!(counted, expected);
@@ -209,13 +208,13 @@ fn unknown_submissions_are_dismissed_together() {
     let done = bench.run_with_stdin(&words, b"@2\n\n @2 \n").ok().text();
     assert_eq!(done, "2 submissions dismissed; expected price: 8.00 credits\n");
     assert_eq!(numbers(&bench, "dismissed"), [5, 2]);
-    let done = bench.run(&["task", "dismiss", "--all", "--json"]).ok().json();
+    let done = bench.run("task dismiss --all --json").ok().json();
     let expected = json!({
         "event": "dismissed", "dry_run": false, "submissions": 2, "cost": 4.0, "without_price": 1,
         "numbers": [4, 3],
     });
     assert_eq!(done, expected);
     assert_eq!((numbers(&bench, "unknown"), numbers(&bench, "unfinished")), (vec![], vec![1]));
-    let none = bench.run(&["task", "dismiss", "--all"]).ok().text();
+    let none = bench.run("task dismiss --all").ok().text();
     assert_eq!(none, "0 submissions dismissed; expected price: 0.00 credits\n");
 }

@@ -1,9 +1,7 @@
 //! `kiln resume`: a killed command loses no paid picture, and nothing is paid for twice.
 
 use std::{
-    fs,
-    process::Stdio,
-    thread,
+    fs, thread,
     time::{Duration, SystemTime},
 };
 
@@ -12,7 +10,7 @@ use imagekiln_simulator::Config;
 use serde_json::json;
 
 use crate::{
-    bench::{AGES, Bench, Outcome, Place, fox, kind_of},
+    bench::{AGES, Bench, Outcome, Place, fox, kind_of, small},
     history::history,
     running::{Running, resume_command},
     server::Server,
@@ -27,9 +25,10 @@ fn waiting(output: &str) -> (Bench, Running) {
     (bench, run)
 }
 
-fn kill(mut run: Running) {
-    run.child.kill().unwrap();
-    run.child.wait().unwrap();
+/// Submits a task whose picture is small.
+fn submit(bench: &Bench, prompt: &str, output: &str) {
+    let words = ["task", "submit", "gen-2-pro", "--prompt", prompt, "--output", output];
+    bench.run(&small(&words)).ok();
 }
 
 #[track_caller]
@@ -41,21 +40,20 @@ fn assert_charged_once(bench: &Bench) {
 #[test]
 fn a_killed_command_is_resumed_with_its_picture_where_it_was_meant_to_go() {
     let (bench, run) = waiting("fox.png");
-    kill(run);
+    run.kill();
     assert_eq!(history(&bench)[0]["state"], "unfinished");
     bench.simulator.clock().advance(AGES);
 
     fs::create_dir(bench.place.path("elsewhere")).unwrap();
-    let mut resume = bench.kiln(&["resume"]);
     let elsewhere = bench.place.path("elsewhere").canonicalize().unwrap();
-    let resumed = Outcome::of(resume.current_dir(elsewhere).output().unwrap()).ok();
+    let resumed = Outcome::of_run(bench.kiln("resume").current_dir(elsewhere)).ok();
     let path = bench.place.path("fox.png").canonicalize().unwrap();
     assert_eq!(resumed.text(), format!("{}\n", path.display()));
     assert_eq!(kind_of(&bench.place.read("fox.png")), ImageFormat::Png);
     assert_charged_once(&bench);
     assert_eq!(history(&bench)[0]["state"], "saved");
 
-    let again = bench.run(&["resume"]).ok();
+    let again = bench.run("resume").ok();
     assert_eq!((again.text(), again.stderr.as_str()), (String::new(), "nothing is unfinished\n"));
     assert_eq!(bench.simulator.counts().delivered, 1);
 }
@@ -63,11 +61,11 @@ fn a_killed_command_is_resumed_with_its_picture_where_it_was_meant_to_go() {
 #[test]
 fn a_picture_that_was_meant_for_standard_output_is_saved_in_the_directory_of_its_command() {
     let (bench, run) = waiting("-");
-    kill(run);
+    run.kill();
     bench.simulator.clock().advance(AGES);
     let elsewhere = tempfile::tempdir().unwrap();
-    let mut resume = bench.kiln(&["resume"]);
-    let resumed = Outcome::of(resume.current_dir(elsewhere.path()).output().unwrap()).ok().text();
+    let mut resume = bench.kiln("resume");
+    let resumed = Outcome::of_run(resume.current_dir(elsewhere.path())).ok().text();
     let directory = bench.place.path("").canonicalize().unwrap();
     let name = std::path::Path::new(resumed.trim()).strip_prefix(directory).unwrap();
     let name = name.to_str().unwrap();
@@ -79,7 +77,7 @@ fn a_picture_that_was_meant_for_standard_output_is_saved_in_the_directory_of_its
 #[test]
 fn a_task_of_another_service_is_left_to_its_profile() {
     let (bench, run) = waiting("fox.png");
-    kill(run);
+    run.kill();
     bench.place.configure("[profile.work]\nmax_active = 2\n");
     let other = Server::new();
     for words in [&["resume"][..], &["task", "wait", "@1"], &["task", "save", "@1"]] {
@@ -88,7 +86,7 @@ fn a_task_of_another_service_is_left_to_its_profile() {
             ("default", "set the base URL and the key of that service"),
         ] {
             let mut command = bench.kiln(&[words, &["--profile", profile]].concat());
-            let refused = Outcome::of(other.point(&mut command).output().unwrap()).fails(6);
+            let refused = Outcome::of_run(other.point(&mut command)).fails(6);
             let stderr = refused.stderr;
             assert!(stderr.contains("@1 was sent to another service, http://127"), "{stderr}");
             assert!(stderr.contains(advice), "{stderr}");
@@ -96,7 +94,7 @@ fn a_task_of_another_service_is_left_to_its_profile() {
         }
     }
     bench.simulator.clock().advance(AGES);
-    bench.run(&["resume"]).ok();
+    bench.run("resume").ok();
     assert_charged_once(&bench);
 }
 
@@ -108,8 +106,7 @@ fn another_key_of_the_service_is_named_once() {
         bench.run(&fox(&["--output", output])).ok();
     }
     for (key, warnings) in [(bench.simulator.api_key(), 0), ("sk-of-another-account", 1)] {
-        let mut command = bench.kiln(&["task", "status", "@1"]);
-        let outcome = Outcome::of(command.env("IMAGEKILN_API_KEY", key).output().unwrap());
+        let outcome = bench.run_with(&[("IMAGEKILN_API_KEY", key)], "task status @1");
         let found = outcome.stderr.matches("@1 was paid with another API key").count();
         assert_eq!(found, warnings, "{outcome:?}");
     }
@@ -129,24 +126,24 @@ fn a_submission_killed_before_its_response_is_unknown_and_never_sent_again() {
         std::thread::yield_now();
     }
     assert_eq!(history(&bench)[0]["state"], "submitting");
-    kill(run);
+    run.kill();
 
     assert_eq!(history(&bench)[0]["state"], "unknown");
-    let listed = bench.run(&["task", "list"]).ok().text();
+    let listed = bench.run("task list").ok().text();
     assert!(listed.contains("kiln task dismiss @NUMBER"), "{listed}");
     for _ in 0..2 {
-        let resumed = bench.run(&["resume"]).fails(8);
+        let resumed = bench.run("resume").fails(8);
         assert!(
             resumed.stderr.contains("@1: error: the response to the submission"),
             "{resumed:?}"
         );
-        assert!(resumed.stderr.contains("kiln task dismiss @1"), "{}", resumed.stderr);
+        resumed.says("kiln task dismiss @1");
         assert_eq!(resumed.text(), "");
     }
-    assert!(bench.run(&["task", "save", "@1"]).fails(2).stderr.contains("has no task"));
+    assert!(bench.run("task save @1").fails(2).stderr.contains("has no task"));
     assert_charged_once(&bench);
-    bench.run(&["task", "dismiss", "@1"]).ok();
-    bench.run(&["resume"]).ok();
+    bench.run("task dismiss @1").ok();
+    bench.run("resume").ok();
     assert_eq!(history(&bench)[0]["state"], "dismissed");
     assert_charged_once(&bench);
     assert_eq!(bench.place.files(), [""; 0]);
@@ -156,13 +153,12 @@ fn a_submission_killed_before_its_response_is_unknown_and_never_sent_again() {
 fn a_task_that_another_command_waits_for_is_left_to_it() {
     let (bench, run) = waiting("fox.png");
     assert_eq!(history(&bench)[0]["state"], "waiting");
-    let resumed = bench.run(&["resume"]).ok();
+    let resumed = bench.run("resume").ok();
     assert_eq!(
         (resumed.text(), resumed.stderr.as_str()),
         (String::new(), "another command is waiting for @1\nnothing is unfinished\n")
     );
-    let dismissed = bench.run(&["task", "dismiss", "@1"]).fails(2);
-    assert!(dismissed.stderr.contains("another command is waiting"), "{}", dismissed.stderr);
+    bench.run("task dismiss @1").fails(2).says("another command is waiting");
     bench.simulator.clock().advance(AGES);
     let (code, stdout, said) = run.end();
     assert_eq!((code, stdout.as_str()), (0, "fox.png\n"), "{said}");
@@ -174,18 +170,13 @@ fn a_task_that_another_command_waits_for_is_left_to_it() {
 fn two_resumes_at_once_save_each_picture_once() {
     let bench = Bench::ready_after(AGES);
     for name in ["1.jpg", "2.jpg", "3.jpg", "4.jpg"] {
-        let words = ["--width", "64", "--height", "64", "--prompt", "a fox", "--output", name];
-        bench.run(&[&["task", "submit", "gen-2-pro"], &words[..]].concat()).ok();
+        submit(&bench, "a fox", name);
     }
     bench.simulator.clock().advance(AGES);
-    let start = || {
-        let mut command = bench.kiln(&["resume"]);
-        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
-    };
-    let both = [start(), start()].map(|child| Outcome::of(child.wait_with_output().unwrap()).ok());
-    let mut saved: Vec<_> = both.iter().flat_map(|outcome| outcome.stdout.clone()).collect();
-    saved.retain(|byte| *byte == b'\n');
-    assert_eq!((saved.len(), bench.simulator.counts().delivered), (4, 4));
+    let both = [(); 2].map(|()| Running::start(&mut bench.kiln("resume"))).map(Running::end);
+    let saved = both.iter().inspect(|(code, ..)| assert_eq!(*code, 0));
+    let saved: usize = saved.map(|(_, stdout, _)| stdout.lines().count()).sum();
+    assert_eq!((saved, bench.simulator.counts().delivered), (4, 4));
     assert_eq!(bench.place.files(), ["1.jpg", "2.jpg", "3.jpg", "4.jpg"]);
 }
 
@@ -196,12 +187,11 @@ fn one_failure_does_not_stop_the_others() {
     for (prompt, file) in
         [("a fox", "pictures/lost.jpg"), ("[[error]]", "error.jpg"), ("a wolf", "wolf.jpg")]
     {
-        let words = ["--width", "64", "--height", "64", "--prompt", prompt, "--output", file];
-        bench.run(&[&["task", "submit", "gen-2-pro"], &words[..]].concat()).ok();
+        submit(&bench, prompt, file);
     }
     fs::remove_dir(bench.place.path("pictures")).unwrap();
     bench.simulator.clock().advance(AGES);
-    let resumed = bench.run(&["resume", "--json"]);
+    let resumed = bench.run("resume --json");
     assert_eq!(resumed.code, 6, "{resumed:?}");
     assert!(resumed.json()["path"].as_str().unwrap().ends_with("wolf.jpg"));
     let events = resumed.events();
@@ -213,27 +203,22 @@ fn one_failure_does_not_stop_the_others() {
     let states: Vec<_> = history(&bench).iter().map(|line| line["state"].clone()).collect();
     assert_eq!(states, ["saved", "failed", "unfinished"]);
     fs::create_dir(bench.place.path("pictures")).unwrap();
-    bench.run(&["resume"]).ok();
+    bench.run("resume").ok();
     bench.place.read("pictures/lost.jpg");
 }
 
 #[test]
 fn an_interrupted_resume_can_be_repeated() {
     let (bench, run) = waiting("fox.png");
-    kill(run);
-    let mut run = Running::start(&mut bench.kiln(&["-vv", "resume"]));
+    run.kill();
+    let mut run = Running::start(&mut bench.kiln("-vv resume"));
     run.until("polled");
     run.interrupt();
     let (code, stdout, said) = run.end();
     assert_eq!((code, stdout.as_str()), (130, ""), "{said}");
     bench.simulator.clock().advance(AGES);
-    assert_eq!(bench.run(&["resume"]).ok().text(), "fox.png\n");
+    assert_eq!(bench.run("resume").ok().text(), "fox.png\n");
     assert_charged_once(&bench);
-}
-
-#[test]
-fn a_simulated_resume_is_refused() {
-    assert!(Place::new().run(&["resume", "--simulate"]).fails(2).stderr.contains("--simulate"));
 }
 
 /// Lines in a removed file are lost, so the command must not say that the task is recorded.
@@ -244,8 +229,7 @@ fn a_history_that_is_removed_during_a_submission_loses_no_picture() {
     let run = Running::start(server.point(&mut command));
     let post = server.next();
     fs::remove_dir_all(place.history()).unwrap();
-    let url = format!("{}/v1/get_result?id=a1", server.url());
-    post.respond(200, &json!({ "id": "a1", "polling_url": url, "cost": 3 }));
+    post.respond(200, &server.accepted("a1"));
     let (code, _, said) = run.end();
     assert_eq!(code, 6, "{said}");
     assert!(said.contains("error: task a1 is paid for, but not recorded in "), "{said}");
@@ -268,11 +252,9 @@ fn the_advice_for_a_task_that_was_not_recorded_records_it() {
     // Another process is stopped while it has the lock of the record.
     let stopped = fs::File::open(bench.place.history().join("open/1.json")).unwrap();
     stopped.lock().unwrap();
-    bench.simulator.clock().set_speed(60.0);
+    bench.simulator.clock().set_speed(1.0);
     let (code, _, said) = run.end();
     assert_eq!(code, 6, "{said}");
-    // The delivery URL stays valid, however long this machine needs for the next command.
-    bench.simulator.clock().set_speed(1.0);
     drop(stopped);
     assert_eq!(history(&bench)[0]["state"], "unknown");
     assert_eq!(bench.shell(resume_command(&said)).ok().text(), "fox.png\n");
@@ -302,7 +284,7 @@ fn a_full_disk_sends_nothing() {
 fn a_damaged_record_is_shown_and_left_alone() {
     let bench = Bench::ready_after(AGES);
     for _ in 0..2 {
-        bench.run(&["task", "submit", "gen-2-pro", "--prompt", "a fox"]).ok();
+        bench.run("task submit gen-2-pro --prompt 'a fox'").ok();
     }
     let path = bench.place.history().join("open/1.json");
     let half = fs::read(&path).unwrap()[..100].to_owned();
@@ -319,26 +301,23 @@ fn a_damaged_record_is_shown_and_left_alone() {
         assert!(said.contains("submission @1 is unreadable\ncaused by: its first line"), "{said}");
         assert!(said.contains("it may name a paid task"), "{said}");
     }
-    bench.run(&["task", "dismiss", "@2"]).ok();
-    let said = bench.run(&["resume"]).fails(1).stderr;
-    assert!(said.contains("1 of 1 submissions have no picture"), "{said}");
+    bench.run("task dismiss @2").ok();
+    bench.run("resume").fails(1).says("1 of 1 submissions have no picture");
     assert_eq!(fs::read(&path).unwrap(), half);
 }
 
 #[test]
 fn a_picture_that_did_not_get_its_name_is_unfinished() {
     let bench = Bench::new();
-    let words = ["--width", "64", "--height", "64", "--output", "{slug}/fox.{ext}"];
-    bench.run(&[&["task", "submit", "gen-2-pro", "--prompt", "a fox"], &words[..]].concat()).ok();
+    submit(&bench, "a fox", "{slug}/fox.{ext}");
     // The check before the payment may have made it.
     let _ = fs::remove_dir(bench.place.path("a-fox"));
     bench.place.write("a-fox", "a file");
-    let failed = bench.run(&["resume"]).fails(6);
-    assert!(failed.stderr.contains("task save @1"), "{}", failed.stderr);
+    bench.run("resume").fails(6).says("task save @1");
     assert_eq!(bench.place.files(), ["a-fox"]);
     assert_eq!(history(&bench)[0]["state"], "unfinished");
     fs::remove_file(bench.place.path("a-fox")).unwrap();
-    assert_eq!(bench.run(&["resume"]).ok().text(), "a-fox/fox.jpg\n");
+    assert_eq!(bench.run("resume").ok().text(), "a-fox/fox.jpg\n");
     assert_charged_once(&bench);
 }
 
@@ -347,14 +326,14 @@ fn a_task_that_another_command_waits_for_can_be_saved() {
     let (bench, run) = waiting("fox.png");
     run.signal("-STOP");
     bench.simulator.clock().advance(AGES);
-    assert!(bench.run(&["task", "status", "@1"]).ok().text().ends_with(": Ready\n"));
+    assert!(bench.run("task status @1").ok().text().ends_with(": Ready\n"));
     assert_eq!(history(&bench)[0]["state"], "waiting");
-    assert_eq!(bench.run(&["task", "save", "@1"]).ok().text(), "fox.png\n");
+    assert_eq!(bench.run("task save @1").ok().text(), "fox.png\n");
     assert_eq!(history(&bench)[0]["state"], "saved");
-    kill(run);
+    run.kill();
     assert_eq!(history(&bench)[0]["state"], "saved");
-    assert_eq!(bench.run(&["resume"]).ok().stderr, "nothing is unfinished\n");
-    bench.run(&["task", "submit", "gen-2-pro", "--prompt", "a fox"]).ok();
+    assert_eq!(bench.run("resume").ok().stderr, "nothing is unfinished\n");
+    bench.run("task submit gen-2-pro --prompt 'a fox'").ok();
     let states: Vec<_> = history(&bench).iter().map(|line| line["state"].clone()).collect();
     assert_eq!(states, ["unfinished", "saved"]);
     assert_eq!(bench.simulator.counts().delivered, 1);
@@ -365,11 +344,10 @@ fn a_task_that_another_command_waits_for_can_be_saved() {
 fn a_task_that_is_being_saved_is_left_to_its_command() {
     let bench = Bench::ready_after(AGES);
     bench.simulator.clock().set_speed(0.0);
-    let words = ["--width", "64", "--height", "64", "--prompt", "a fox", "--output", "fox.png"];
-    bench.run(&[&["task", "submit", "gen-2-pro"], &words[..]].concat()).ok();
-    let mut run = Running::start(&mut bench.kiln(&["-vv", "task", "save", "@1"]));
+    submit(&bench, "a fox", "fox.png");
+    let mut run = Running::start(&mut bench.kiln("-vv task save @1"));
     run.until("polled");
-    let resumed = bench.run(&["resume", "--deadline", "5"]).ok();
+    let resumed = bench.run("resume --deadline 5").ok();
     assert_eq!(resumed.stderr, "another command is waiting for @1\nnothing is unfinished\n");
     bench.simulator.clock().advance(AGES);
     assert_eq!(run.end().0, 0);
@@ -383,13 +361,13 @@ fn a_task_that_is_being_saved_is_left_to_its_command() {
 #[test]
 fn a_command_does_not_keep_others_from_resuming_what_it_did_not_submit() {
     let (bench, first) = waiting("first.png");
-    kill(first);
+    first.kill();
     let mut second = Running::start(&mut bench.kiln(&fox(&["--output", "second.png"])));
     second.until("submitted task");
     second.signal("-STOP");
     bench.simulator.clock().advance(AGES);
-    let resumed = bench.run(&["resume"]).ok();
+    let resumed = bench.run("resume").ok();
     assert_eq!(resumed.text(), "first.png\n");
-    assert!(resumed.stderr.contains("another command is waiting for @2"), "{}", resumed.stderr);
-    kill(second);
+    resumed.says("another command is waiting for @2");
+    second.kill();
 }

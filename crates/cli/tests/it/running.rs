@@ -3,12 +3,13 @@
 use std::{
     io::{BufRead as _, BufReader, Read as _},
     mem,
-    process::{Child, ChildStderr, Command, Stdio},
+    process::{Child, ChildStderr, ChildStdout, Command, Stdio},
 };
 
 /// A running program, whose standard error is read line by line.
 pub struct Running {
     pub child: Child,
+    stdout: Option<BufReader<ChildStdout>>,
     stderr: BufReader<ChildStderr>,
     said: String,
 }
@@ -20,8 +21,28 @@ impl Running {
 
     pub fn start_into(command: &mut Command, stdout: Stdio) -> Self {
         let mut child = command.stdout(stdout).stderr(Stdio::piped()).spawn().unwrap();
+        let stdout = child.stdout.take().map(BufReader::new);
         let stderr = BufReader::new(child.stderr.take().unwrap());
-        Self { child, stderr, said: String::new() }
+        Self { child, stdout, stderr, said: String::new() }
+    }
+
+    /// The next line of standard output, or nothing at its end.
+    pub fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.stdout.as_mut().unwrap().read_line(&mut line).unwrap();
+        line
+    }
+
+    /// Reads standard output until a job of a batch is in this state.
+    pub fn until_state(&mut self, state: &str) {
+        let states = [format!("\"state\":\"{state}\""), format!(": {state}")];
+        loop {
+            let line = self.line();
+            assert_ne!(line, "", "ended without {state}");
+            if states.iter().any(|state| line.contains(state)) {
+                return;
+            }
+        }
     }
 
     /// Reads until a line contains this text, and returns the line.
@@ -55,11 +76,16 @@ impl Running {
         );
     }
 
+    pub fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
     /// Waits for the end. Returns the exit code, standard output and standard error.
     pub fn end(mut self) -> (i32, String, String) {
         self.stderr.read_to_string(&mut self.said).unwrap();
         let mut stdout = String::new();
-        if let Some(mut pipe) = self.child.stdout.take() {
+        if let Some(pipe) = &mut self.stdout {
             pipe.read_to_string(&mut stdout).unwrap();
         }
         (

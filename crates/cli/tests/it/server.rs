@@ -3,13 +3,15 @@
 use std::{
     io::{BufRead, BufReader, Read, Write},
     net::{SocketAddr, TcpListener, TcpStream},
-    process::Command,
+    process::{Command, Stdio},
     sync::mpsc,
     thread,
     time::Duration,
 };
 
-use serde_json::Value;
+use serde_json::{Value, json};
+
+use crate::bench::Outcome;
 
 pub struct Server {
     address: SocketAddr,
@@ -50,10 +52,40 @@ impl Server {
         command.env("IMAGEKILN_API_KEY", "a-key").env("IMAGEKILN_BASE_URL", self.url())
     }
 
+    /// Runs a command against this server while the test responds.
+    pub fn run(&self, command: &mut Command, respond: impl FnOnce(&Self)) -> Outcome {
+        let command = self.point(command).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = command.spawn().unwrap();
+        respond(self);
+        Outcome::of(child.wait_with_output().unwrap())
+    }
+
+    /// The response to a submission, whose task is polled here.
+    pub fn accepted(&self, id: &str) -> Value {
+        let polling_url = format!("{}/v1/get_result?id={id}", self.url());
+        json!({ "id": id, "polling_url": polling_url })
+    }
+
+    /// The response to a poll of a task whose picture is delivered here.
+    pub fn ready(&self) -> Value {
+        json!({ "status": "Ready", "result": { "sample": format!("{}/picture", self.url()) } })
+    }
+
     /// Waits for the next request. Fails if none arrives, so that the test does not hang.
     pub fn next(&self) -> Exchange {
         self.requests.recv_timeout(Duration::from_secs(60)).expect("no request arrived")
     }
+}
+
+/// Sends a request to a server, which closes the connection. Returns the status code, the head and
+/// the body of the response.
+pub fn exchange(address: &str, request: &str) -> (u16, String, String) {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut response = String::new();
+    stream.read_to_string(&mut response).unwrap();
+    let (head, body) = response.split_once("\r\n\r\n").unwrap();
+    (head.split(' ').nth(1).unwrap().parse().unwrap(), head.to_owned(), body.to_owned())
 }
 
 impl Exchange {

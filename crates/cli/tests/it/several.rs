@@ -6,18 +6,13 @@ use std::{collections::BTreeSet, time::Duration};
 use serde_json::{Value, json};
 
 use crate::{
-    bench::{AGES, Bench, Place, kind_of},
+    assert_shown,
+    bench::{AGES, Bench, Place, kind_of, png, small},
     history::history,
     running::Running,
     server::Server,
 };
 use imagekiln_simulator::Config;
-
-const SMALL: [&str; 4] = ["--width", "64", "--height", "64"];
-
-fn with<'a>(words: &[&'a str]) -> Vec<&'a str> {
-    words.iter().chain(&SMALL).copied().collect()
-}
 
 /// The lines of standard output, sorted: pictures are printed when they are saved.
 fn sorted(text: &str) -> Vec<&str> {
@@ -37,7 +32,7 @@ fn sent(bench: &Bench, field: &str) -> Vec<String> {
 #[test]
 fn a_number_of_pictures_goes_to_a_directory() {
     let bench = Bench::new();
-    let made = bench.run(&with(&["generate", "a fox", "-n", "4", "-o", "new/", "--mkdir"])).ok();
+    let made = bench.run(&small(&["generate", "a fox", "-n", "4", "-o", "new/", "--mkdir"])).ok();
     let paths: BTreeSet<_> = sorted(&made.text()).into_iter().map(str::to_owned).collect();
     assert_eq!(paths.len(), 4, "{}", made.text());
     for path in &paths {
@@ -55,7 +50,7 @@ fn a_number_of_pictures_goes_to_a_directory() {
 #[test]
 fn many_pictures_need_a_yes() {
     let bench = Bench::new();
-    let many = with(&["generate", "a fox", "-n", "21", "-o", "."]);
+    let many = small(&["generate", "a fox", "-n", "21", "-o", "."]);
     let error = bench.run(&[&["--json"], &many[..]].concat()).fails(2).error();
     assert_eq!(
         error["message"],
@@ -64,12 +59,11 @@ fn many_pictures_need_a_yes() {
     let advice = "nothing was sent; pass --yes, or `kiln config set ask_above NUMBER`";
     assert_eq!(error["advice"], advice);
     bench.place.configure("ask_above = 3\nprices = [\"gen-2-pro=1.5\"]");
-    let four = with(&["generate", "a fox", "-n", "4", "-o", "."]);
-    let refused = bench.run(&four).fails(2).stderr;
-    assert!(refused.contains("4 pictures for 6 credits: more than 3"), "{refused}");
+    let four = small(&["generate", "a fox", "-n", "4", "-o", "."]);
+    bench.run(&four).fails(2).says("4 pictures for 6 credits: more than 3");
     assert_eq!(bench.simulator.counts().accepted, 0);
     bench.run(&[&four[..], &["-y"]].concat()).ok();
-    bench.run(&with(&["generate", "a fox", "-n", "3", "-o", "."])).ok();
+    bench.run(&small(&["generate", "a fox", "-n", "3", "-o", "."])).ok();
     assert_eq!(bench.simulator.counts().accepted, 7);
 }
 
@@ -77,21 +71,21 @@ fn many_pictures_need_a_yes() {
 fn seeds_make_a_picture_each_and_name_it() {
     let bench = Bench::new();
     let words = ["generate", "a fox", "--seed", "1,3..4", "-o", "fox-{seed}.{ext}"];
-    let made = bench.run(&with(&words)).ok();
+    let made = bench.run(&small(&words)).ok();
     assert_eq!(sorted(&made.text()), ["fox-1.jpg", "fox-3.jpg", "fox-4.jpg"]);
     assert_eq!(sent(&bench, "seed"), ["1", "3", "4"]);
     let more = ["--json", "--overwrite", "--again"];
-    let json = bench.run(&[&with(&words)[..], &more].concat()).ok().text();
-    let mut results: Vec<Value> =
-        json.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let mut results = bench.run(&[&small(&words)[..], &more].concat()).ok().lines();
     results.sort_by_key(|result| result["index"].as_u64());
-    let found = results.iter().map(|result| (&result["index"], &result["seed"], &result["path"]));
-    let expected = [(1, 1, "fox-1.jpg"), (2, 3, "fox-3.jpg"), (3, 4, "fox-4.jpg")];
-    let expected = expected.map(|(index, seed, path)| (json!(index), json!(seed), json!(path)));
-    assert!(found.eq(expected.iter().map(|(index, seed, path)| (index, seed, path))), "{json}");
-    let one = bench.run(&with(&["generate", "a fox", "--seed", "9", "-o", "{model}/{seed}.png"]));
+    let facts = |result: &Value| json!([result["index"], result["seed"], result["path"]]);
+    let found: Vec<_> = results.iter().map(facts).collect();
+    assert_eq!(
+        json!(found),
+        json!([[1, 1, "fox-1.jpg"], [2, 3, "fox-3.jpg"], [3, 4, "fox-4.jpg"]])
+    );
+    let one = bench.run(&small(&["generate", "a fox", "--seed", "9", "-o", "{model}/{seed}.png"]));
     assert_eq!(one.ok().text(), "gen-2-pro/9.png\n");
-    let drawn = bench.run(&with(&["generate", "a fox", "-o", "{seed}.png"])).ok().text();
+    let drawn = bench.run(&small(&["generate", "a fox", "-o", "{seed}.png"])).ok().text();
     assert_eq!(drawn, format!("{}.png\n", bench.last_request()["seed"]));
 }
 
@@ -100,7 +94,7 @@ fn prompts_and_seeds_are_combined() {
     let bench = Bench::new();
     bench.place.write("owl.txt", "owl\n");
     let words = ["generate", "a fox", "@owl.txt", "--seed", "1..2", "-o", "{index:02}-{slug}.png"];
-    let made = bench.run(&with(&words)).ok();
+    let made = bench.run(&small(&words)).ok();
     assert_eq!(sorted(&made.text()), ["01-a-fox.png", "02-a-fox.png", "03-owl.png", "04-owl.png"]);
     assert_eq!(sent(&bench, "prompt"), [r#""a fox""#, r#""a fox""#, r#""owl""#, r#""owl""#]);
     assert_eq!(sent(&bench, "seed"), ["1", "1", "2", "2"]);
@@ -116,40 +110,24 @@ fn prompts_and_seeds_are_combined() {
 #[test]
 fn other_commands_make_several_pictures_too() {
     let bench = Bench::new();
-    bench.place.write("cat.png", crate::bench::png(64, 64));
-    bench.place.write("mask.png", crate::bench::png(64, 64));
-    for (words, expected) in [
-        (vec!["run", "gen-2-flex", "--prompt", "fox", "--seed", "1..2", "-o", "a{seed}.png"], 2),
-        (with(&["edit", "a hat", "cat.png", "-n", "2", "-o", "b{index}.png"]), 2),
-        (
-            vec![
-                "tool",
-                "inpaint",
-                "a hat",
-                "cat.png",
-                "--mask",
-                "mask.png",
-                "-n3",
-                "-o",
-                "c{index}.png",
-            ],
-            3,
-        ),
-        (vec!["tool", "deblur", "cat.png", "--count", "2", "-o", "d{index}.png"], 2),
+    bench.place.write("cat.png", png(64, 64));
+    bench.place.write("mask.png", png(64, 64));
+    for (line, expected) in [
+        ("run gen-2-flex --prompt fox --seed 1..2 -o a{seed}.png", ["a1.png", "a2.png"]),
+        ("edit 'a hat' cat.png -s 64x64 -n 2 -o b{index}.png", ["b1.png", "b2.png"]),
+        ("tool inpaint hat cat.png --mask mask.png -n2 -o c{index}.png", ["c1.png", "c2.png"]),
+        ("tool deblur cat.png --count 2 -o d{index}.png", ["d1.png", "d2.png"]),
     ] {
-        let made = bench.run(&words).ok();
-        assert_eq!(made.text().lines().count(), expected, "{words:?}");
+        let made = bench.run(line).ok().text();
+        assert_eq!(sorted(&made), expected, "{line}");
+        expected.iter().for_each(|name| drop(bench.place.read(name)));
     }
-    let names = bench.place.files();
-    assert!(
-        ["a2.png", "b1.png", "c3.png", "d2.png"].iter().all(|name| names.contains(&(*name).into()))
-    );
 }
 
 #[test]
 fn existing_files_are_replaced_only_with_overwrite() {
     let bench = Bench::new();
-    let words = with(&["generate", "a fox", "--seed", "1..2", "-o", "fox-{seed}.png", "--again"]);
+    let words = small(&["generate", "a fox", "--seed", "1..2", "-o", "fox-{seed}.png", "--again"]);
     bench.run(&words).ok();
     let again = bench.run(&words).ok();
     assert_eq!(sorted(&again.text()), ["fox-1-2.png", "fox-2-2.png"]);
@@ -162,14 +140,10 @@ fn existing_files_are_replaced_only_with_overwrite() {
 fn a_dry_run_lists_the_pictures() {
     let bench = Bench::new();
     let words = ["generate", "a fox", "an owl", "--seed", "1..6", "-o", "{slug}-{seed}.png"];
-    let words = [&with(&words)[..], &["--dry-run"]].concat();
+    let words = [&small(&words)[..], &["--dry-run"]].concat();
     let shown = bench.run(&words).ok();
-    insta::with_settings!({ omit_expression => true }, {
-        insta::assert_snapshot!("dry_run_of_several", shown.text())
-    });
-    let lines = bench.run(&[&words[..], &["--json"]].concat()).ok().text();
-    let bodies: Vec<Value> =
-        lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_shown!("dry_run_of_several", shown.text());
+    let bodies = bench.run(&[&words[..], &["--json"]].concat()).ok().lines();
     assert_eq!(bodies.len(), 12);
     assert_eq!(bodies[7]["body"]["seed"], 2);
     assert_eq!((bench.simulator.requests().len(), bench.place.files().len()), (0, 0));
@@ -180,7 +154,7 @@ fn two_of_five_active() -> (Bench, Running) {
     let bench = Bench::ready_after(AGES);
     bench.simulator.clock().set_speed(0.0);
     bench.place.configure("max_active = 2\n");
-    let words = with(&["generate", "a fox", "--seed", "1..5", "-o", "fox-{seed}.{ext}"]);
+    let words = small(&["generate", "a fox", "--seed", "1..5", "-o", "fox-{seed}.{ext}"]);
     let mut run = Running::start(&mut bench.kiln(&words));
     run.until("submitted task");
     run.until("submitted task");
@@ -191,7 +165,7 @@ fn two_of_five_active() -> (Bench, Running) {
 fn assert_resumed(bench: &Bench) {
     assert_eq!(bench.simulator.counts().accepted, 2, "the limit is in the settings");
     bench.simulator.clock().advance(AGES);
-    let resumed = bench.run(&["resume"]).ok();
+    let resumed = bench.run("resume").ok();
     assert_eq!(sorted(&resumed.text()), ["fox-1.jpg", "fox-2.jpg"]);
     assert_eq!(bench.simulator.counts().accepted, 2);
 }
@@ -216,7 +190,7 @@ fn after_an_interruption_nothing_more_is_submitted_and_the_rest_is_resumed() {
 fn without_a_history_each_interrupted_picture_has_its_own_command() {
     let bench = Bench::ready_after(AGES);
     let words = ["generate", "a fox", "-n", "2", "-o", ".", "--no-history"];
-    let mut run = Running::start(&mut bench.kiln(&with(&words)));
+    let mut run = Running::start(&mut bench.kiln(&small(&words)));
     run.until("submitted task");
     run.until("submitted task");
     run.interrupt();
@@ -227,9 +201,8 @@ fn without_a_history_each_interrupted_picture_has_its_own_command() {
 
 #[test]
 fn after_a_kill_the_submitted_pictures_are_resumed_under_their_names() {
-    let (bench, mut run) = two_of_five_active();
-    run.child.kill().unwrap();
-    run.child.wait().unwrap();
+    let (bench, run) = two_of_five_active();
+    run.kill();
     let entries = history(&bench);
     let outputs = entries.iter().map(|entry| entry["output"].as_str().unwrap());
     let names: BTreeSet<_> = outputs.map(|output| output.rsplit('/').next().unwrap()).collect();
@@ -245,7 +218,7 @@ fn a_command_finds_out_how_many_active_tasks_the_service_allows() {
             ready_after: Duration::from_millis(300),
             ..Config::default()
         });
-        let made = bench.run(&with(&["generate", "a fox", "-n", "40", "--yes", "-o", "."])).ok();
+        let made = bench.run(&small(&["generate", "a fox", "-n", "40", "--yes", "-o", "."])).ok();
         assert_eq!(made.text().lines().count(), 40);
         let refused = bench.simulator.counts().refused_with(429);
         assert!(refused <= most_refused, "{refused} of {allowed}");
@@ -260,7 +233,7 @@ fn a_refusal_because_of_too_many_tasks_loses_no_picture() {
         ready_after: Duration::from_millis(100),
         ..Config::default()
     });
-    let made = bench.run(&with(&["generate", "a fox", "-n", "4", "-o", "."])).ok();
+    let made = bench.run(&small(&["generate", "a fox", "-n", "4", "-o", "."])).ok();
     assert_eq!(made.text().lines().count(), 4);
     let counts = bench.simulator.counts();
     assert_eq!((counts.accepted, counts.charged.hundredths()), (4, 1200));
@@ -270,7 +243,7 @@ fn a_refusal_because_of_too_many_tasks_loses_no_picture() {
 #[test]
 fn a_submission_that_waits_for_its_next_attempt_is_not_made_after_an_interruption() {
     let (place, server) = (Place::new(), Server::new());
-    let mut command = place.kiln(&with(&["-vv", "generate", "a fox", "-n", "2"]));
+    let mut command = place.kiln(&small(&["-vv", "generate", "a fox", "-n", "2"]));
     let mut run = Running::start(server.point(&mut command));
     for _ in 0..2 {
         server.next().respond_with(429, "retry-after: 30\r\n", &json!({ "detail": "busy" }));
@@ -289,12 +262,12 @@ fn a_picture_that_fails_leaves_the_others_alone() {
     let bench = Bench::new();
     let words =
         ["generate", "a fox", "a wolf [[content-moderated]]", "an owl", "-o", "{index}.png"];
-    let made = bench.run(&with(&words)).fails(5);
+    let made = bench.run(&small(&words)).fails(5);
     assert_eq!(sorted(&made.text()), ["1.png", "3.png"]);
-    assert!(made.stderr.contains("picture 2: error: "), "{}", made.stderr);
+    made.says("picture 2: error: ");
     assert!(made.stderr.ends_with("error: 1 of 3 pictures were not saved\n"), "{}", made.stderr);
 
-    let made = bench.run(&[&with(&words)[..], &["--json"]].concat()).fails(5);
+    let made = bench.run(&[&small(&words)[..], &["--json"]].concat()).fails(5);
     let failed = made.events().into_iter().find(|event| event["event"] == "not_saved").unwrap();
     assert_eq!((&failed["index"], &failed["kind"]), (&json!(2), &json!("moderated")));
     let error = made.error();
@@ -307,9 +280,9 @@ fn a_refused_submission_ends_the_command() {
     let bench =
         Bench::with(Config { ready_after: Duration::ZERO, ..Config::from_toml(poor).unwrap() });
     bench.place.configure("max_active = 1\n");
-    let made = bench.run(&with(&["generate", "a fox", "-n", "5", "-o", "."])).fails(1);
+    let made = bench.run(&small(&["generate", "a fox", "-n", "5", "-o", "."])).fails(1);
     assert_eq!(made.text().lines().count(), 2, "{}", made.stderr);
-    assert!(made.stderr.contains("picture 3: error: "), "{}", made.stderr);
+    made.says("picture 3: error: ");
     assert!(made.stderr.ends_with("2 were not submitted and cost nothing\n"), "{}", made.stderr);
     let counts = bench.simulator.counts();
     assert_eq!((counts.accepted, counts.refused_with(402)), (2, 1));
@@ -327,7 +300,7 @@ fn a_deprecated_model_is_named_once() {
 fn one_edit_changes_many_pictures() {
     let bench = Bench::new();
     for name in ["a.png", "b.c.png", "a.jpg"] {
-        bench.place.write(name, crate::bench::png(64, 64));
+        bench.place.write(name, png(64, 64));
     }
     let edit = |words: &[&str]| {
         bench.run(&[&["edit", "--prompt", "at night", "a.png", "b.c.png"], words].concat())
@@ -346,21 +319,17 @@ fn one_edit_changes_many_pictures() {
     let event = made.events().into_iter().find(|event| event["event"] == "totals").unwrap();
     assert_eq!((&event["saved"], &event["pictures"]), (&json!(4), &json!(4)));
     assert_eq!(event["credits"], 12.0);
-    assert!(
-        made.text().contains(&format!("\"path\":\"out/b.c-{}.jpg\"", last_seed(&bench, "b.c")))
-    );
+    let path = json!(format!("out/b.c-{}.jpg", last_seed(&bench, "b.c")));
+    assert!(made.lines().iter().any(|result| result["path"] == path), "{}", made.text());
     let accepted = bench.simulator.counts().accepted;
     let same = edit(&["a.jpg", "-o", "out/"]).fails(2);
-    assert!(
-        same.stderr.contains("3 pictures cannot all be saved as `out/a.{ext}`"),
-        "{}",
-        same.stderr
-    );
-    bench.run(&["edit", "--prompt", "at night"]).fails(2);
-    let one = bench.run(&["edit", "--prompt=at night", "a.png", "-o", "{name}/x.png"]).ok();
+    let problem = "3 pictures cannot all be saved as `out/a.{ext}`";
+    same.says(problem);
+    bench.run("edit --prompt 'at night'").fails(2);
+    let one = bench.run("edit '--prompt=at night' a.png -o {name}/x.png").ok();
     assert_eq!(one.text(), "a/x.png\n");
     // Without the flag, the images are those of one picture.
-    bench.run(&["edit", "at night", "a.png", "b.c.png", "-o", "x.png"]).ok();
+    bench.run("edit 'at night' a.png b.c.png -o x.png").ok();
     assert_eq!(bench.simulator.counts().accepted, accepted + 2);
     let secret = "https://example.com/pictures/cat.png?token=a/HUSH.png";
     let named = bench.run(&["edit", "--prompt=x", secret, "--dry-run", secret, "-n", "2"]).ok();

@@ -1,63 +1,39 @@
 //! `kiln simulate`: a simulator for other processes.
 
-use std::{
-    io::{BufRead, BufReader},
-    process::{Child, Stdio},
-};
+use std::{iter, process::Stdio};
 
 use serde_json::Value;
 
 use crate::{
     assert_shown,
     bench::{Outcome, Place},
+    running::Running,
+    tasks::SUBMIT,
 };
 
 /// A simulator in a separate process, which ends with the test.
-struct Simulating(Child);
-
-impl Simulating {
-    fn start(place: &Place, options: &[&str]) -> Self {
-        let words = [&["simulate", "--port", "0"], options].concat();
-        Self(place.kiln(&words).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap())
-    }
-
-    fn lines(&mut self) -> impl Iterator<Item = String> {
-        BufReader::new(self.0.stdout.as_mut().unwrap()).lines().map(Result::unwrap)
-    }
+fn start(place: &Place, options: &str) -> Running {
+    Running::start(&mut place.kiln(&format!("simulate --port 0 {options}")))
 }
 
-impl Drop for Simulating {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-#[expect(clippy::disallowed_methods, reason = "the test has no `Process`")]
 #[test]
 fn the_printed_commands_work() {
     let place = Place::new();
-    let mut simulating = Simulating::start(
-        &place,
-        &["--ready-after", "0", "--key", "my-key", "--model-prefix", "xyz"],
-    );
-    let lines: Vec<String> = simulating.lines().take_while(|line| !line.contains("curl")).collect();
-    let commands = lines.iter().skip_while(|line| !line.contains("in another terminal"));
-    let typed: Vec<&str> = commands.filter_map(|line| line.strip_prefix("  ")).collect();
-    let mut shell = place.command("sh");
-    let program = std::path::Path::new(env!("CARGO_BIN_EXE_kiln")).parent().unwrap();
-    shell.env("PATH", format!("{}:{}", program.display(), std::env::var("PATH").unwrap()));
-    let outcome = Outcome::of(shell.args(["-euc", &typed.join("\n")]).output().unwrap()).ok();
+    let mut simulating = start(&place, "--ready-after 0 --key my-key --model-prefix xyz");
+    let lines = iter::repeat_with(|| simulating.line()).take_while(|line| !line.contains("curl"));
+    let commands = lines.skip_while(|line| !line.contains("in another terminal"));
+    let typed: String =
+        commands.filter_map(|line| line.strip_prefix("  ").map(str::to_owned)).collect();
+    let outcome = Outcome::of_run(&mut place.shell_command(&typed)).ok();
     assert_eq!(outcome.text(), "fox.png\n");
     assert_eq!(place.files(), ["fox.png"]);
 }
 
 #[test]
 fn the_greeting() {
-    let mut simulating = Simulating::start(&Place::new(), &[]);
-    let lines: Vec<String> = simulating.lines().take(18).collect();
-    assert!(lines.iter().any(|line| line.contains("curl")), "{lines:?}");
-    assert_shown!("simulate", lines.join("\n"));
+    let mut simulating = start(&Place::new(), "");
+    let lines: String = iter::repeat_with(|| simulating.line()).take(18).collect();
+    assert_shown!("simulate", lines);
 }
 
 #[test]
@@ -73,9 +49,10 @@ fn the_settings_of_the_user_do_not_reach_the_simulator() {
 fn the_page_opens_with_the_token() {
     let place = Place::new();
     let token = "a-token-of-24-characters";
-    let mut simulating = Simulating::start(&place, &["--control-token", token]);
-    let page = simulating.lines().find(|line| line.starts_with("  page")).unwrap();
-    assert!(page.ends_with(&format!("/?token={token}")), "{page}");
+    let mut simulating = start(&place, &format!("--control-token {token}"));
+    let mut lines = iter::repeat_with(|| simulating.line());
+    let page = lines.find(|line| line.starts_with("  page")).unwrap();
+    assert!(page.ends_with(&format!("/?token={token}\n")), "{page}");
     let script = "test \"$IMAGEKILN_CONTROL_TOKEN\" = a-token-of-24-characters";
     place.run(&["simulate", "--control-token", token, "--", "sh", "-c", script]).ok();
 }
@@ -90,8 +67,8 @@ fn a_self_signed_certificate_is_written_once_and_can_be_trusted() {
     let simulate = |picture: &str| {
         let options = ["simulate", "--ready-after", "0", "--tls-certificate", "kiln.pem"];
         let command = ["--", "sh", "-c", &script, "sh", picture];
-        let mut kiln = place.kiln(&[&options[..], &command].concat());
-        Outcome::of(kiln.env("SSL_CERT_FILE", "kiln.pem").output().unwrap())
+        let trusted = [("SSL_CERT_FILE", "kiln.pem")];
+        place.run_with(&trusted, &[&options[..], &command].concat())
     };
     let text = simulate("one.png").ok().text();
     assert!(text.starts_with("one.png\nhttps://127.0.0.1:"), "{text}");
@@ -110,26 +87,26 @@ fn a_self_signed_certificate_is_written_once_and_can_be_trusted() {
 #[test]
 fn json_output_contains_the_settings() {
     let place = Place::new();
-    let mut simulating = Simulating::start(&place, &["--json", "--listen", "127.0.0.1:0"]);
-    let settings: Value = serde_json::from_str(&simulating.lines().next().unwrap()).unwrap();
-    let mut command = place.kiln(&["task", "submit", "gen-2-pro", "--prompt", "x"]);
-    command.env("IMAGEKILN_API_KEY", settings["api_key"].as_str().unwrap());
-    command.env("IMAGEKILN_BASE_URL", settings["base_url"].as_str().unwrap());
-    Outcome::of(command.output().unwrap()).ok();
+    let mut simulating = start(&place, "--json --listen 127.0.0.1:0");
+    let settings: Value = serde_json::from_str(&simulating.line()).unwrap();
+    let variables = [
+        ("IMAGEKILN_API_KEY", &settings["api_key"]),
+        ("IMAGEKILN_BASE_URL", &settings["base_url"]),
+    ];
+    place.run_with(&variables.map(|(name, value)| (name, value.as_str().unwrap())), &SUBMIT).ok();
     assert_ne!(settings["regional_base_url"], settings["base_url"]);
 }
 
 #[test]
 fn a_simulator_ends_with_its_standard_input() {
     let place = Place::new();
-    let mut kiln = place.kiln(&["simulate", "--port", "0", "--json", "--stop-with-stdin"]);
-    kiln.stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut simulating = Simulating(kiln.spawn().unwrap());
-    let input = simulating.0.stdin.take().unwrap();
-    assert!(simulating.lines().next().is_some());
-    assert!(simulating.0.try_wait().unwrap().is_none());
+    let mut kiln = place.kiln("simulate --port 0 --json --stop-with-stdin");
+    let mut simulating = Running::start(kiln.stdin(Stdio::piped()));
+    let input = simulating.child.stdin.take().unwrap();
+    assert_ne!(simulating.line(), "");
+    assert!(simulating.child.try_wait().unwrap().is_none());
     drop(input);
-    assert!(simulating.0.wait().unwrap().success());
+    assert_eq!(simulating.end().0, 0);
 }
 
 #[test]
@@ -137,50 +114,15 @@ fn options_override_the_settings_of_a_file() {
     let place = Place::new();
     let settings = "api_keys = ['file-key']\nmodel_prefix = 'abc'\nprices = { submission = 42 }\n";
     place.write("kiln.toml", settings);
-    let mut simulating =
-        Simulating::start(&place, &["--json", "--config", "kiln.toml", "--model-prefix", "xyz"]);
-    let settings: Value = serde_json::from_str(&simulating.lines().next().unwrap()).unwrap();
+    let mut simulating = start(&place, "--json --config kiln.toml --model-prefix xyz");
+    let settings: Value = serde_json::from_str(&simulating.line()).unwrap();
     assert_eq!(settings["model_prefix"], "xyz");
-    let mut command = place.kiln(&[
-        "task",
-        "submit",
-        "gen-2-pro",
-        "--prompt",
-        "x",
-        "--width",
-        "64",
-        "--height",
-        "64",
-    ]);
-    command.env("IMAGEKILN_API_KEY", "file-key");
-    command.env("IMAGEKILN_BASE_URL", settings["base_url"].as_str().unwrap());
-    command.env("IMAGEKILN_MODEL_PREFIX", "xyz");
-    let task: Value =
-        serde_json::from_str(&Outcome::of(command.output().unwrap()).ok().text()).unwrap();
-    assert_eq!(task["cost"], 42.0);
-}
-
-#[test]
-fn invalid_settings_are_rejected() {
-    let place = Place::new();
-    place.write("kiln.toml", "seed = 7\nready_after = -1\n");
-    assert_shown!(
-        "simulate_config",
-        place.run(&["simulate", "--config", "kiln.toml"]).fails(2).stderr
-    );
-    assert_shown!(
-        "simulate_no_config",
-        place.run(&["simulate", "--config", "none.toml"]).fails(1).stderr
-    );
-    let outcome = place.run(&["simulate", "--listen", "0.0.0.0:0"]).fails(2);
-    assert_shown!("simulate_remote", outcome.stderr);
-    let prefix = place.run(&["simulate", "--model-prefix", "no/prefix"]).fails(2);
-    assert_shown!("simulate_prefix", prefix.stderr);
-    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = taken.local_addr().unwrap().to_string();
-    assert_shown!("simulate_taken", place.run(&["simulate", "--listen", &address]).fails(1).stderr);
-    let port = place.run(&["simulate", "--port", "65534"]).fails(2);
-    assert_shown!("simulate_port", port.stderr);
+    let variables = [
+        ("IMAGEKILN_API_KEY", "file-key"),
+        ("IMAGEKILN_BASE_URL", settings["base_url"].as_str().unwrap()),
+        ("IMAGEKILN_MODEL_PREFIX", "xyz"),
+    ];
+    assert_eq!(place.run_with(&variables, &SUBMIT).ok().json()["cost"], 42.0);
 }
 
 #[test]
@@ -196,10 +138,7 @@ fn a_command_runs_with_the_settings_in_its_environment() {
     assert_eq!(outcome.text(), "fox.png\n");
     assert!(outcome.stderr.starts_with("submitted task"), "{}", outcome.stderr);
     assert_eq!(place.files(), ["fox.png"]);
-    let killed = place.run(&["simulate", "--", "sh", "-c", "kill -TERM $$"]);
-    killed.fails(128 + 15);
-    let missing = place.run(&["simulate", "--", "no-such-program"]).fails(1);
-    assert_shown!("simulate_no_program", missing.stderr);
+    place.run("simulate -- sh -c 'kill -TERM $$'").fails(128 + 15);
 }
 
 #[cfg(unix)]
@@ -209,16 +148,9 @@ fn a_command_ends_with_the_simulator() {
     // `exec`, so that the command itself writes to the pipe until it is killed.
     let script = "trap '' TERM INT; echo started; exec tail -f /dev/null";
     let words = ["simulate", "--", "sh", "-c", script];
-    let mut kiln = place.kiln(&words).stdout(Stdio::piped()).spawn().unwrap();
-    let mut output = BufReader::new(kiln.stdout.take().unwrap());
-    let mut line = String::new();
-    output.read_line(&mut line).unwrap();
-    assert_eq!(line, "started\n");
-    for _ in 0..2 {
-        let id = kiln.id().to_string();
-        std::process::Command::new("kill").args(["-INT", &id]).status().unwrap();
-    }
-    assert_eq!(kiln.wait().unwrap().code(), Some(130));
-    // The pipe ends when nothing can write to it any more.
-    assert_eq!(output.read_line(&mut line).unwrap(), 0);
+    let mut kiln = Running::start(&mut place.kiln(&words));
+    assert_eq!(kiln.line(), "started\n");
+    (0..2).for_each(|_| kiln.interrupt());
+    // The pipes end when nothing can write to them any more.
+    assert_eq!(kiln.end().0, 130);
 }

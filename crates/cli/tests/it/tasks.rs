@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::bench::{AGES, Bench, kind_of};
 
-const SUBMIT: [&str; 9] =
+pub const SUBMIT: [&str; 9] =
     ["task", "submit", "gen-2-pro", "--prompt", "a fox", "--width", "64", "--height", "64"];
 
 #[test]
@@ -50,7 +50,7 @@ fn a_task_is_named_by_file_json_or_id() {
         let outcome = bench.run(&["task", "status", reference]).ok();
         assert_eq!(outcome.text(), format!("{id}: Ready\n"), "{reference}");
     }
-    let saved = bench.run(&["task", "save", "task.json", "--json"]).ok().json();
+    let saved = bench.run("task save task.json --json").ok().json();
     assert_eq!(saved["task"]["submitted_at"], task["submitted_at"]);
     assert_eq!((&saved["task"]["id"], &saved["task"]["region"]), (&json!(id), &json!("global")));
     assert_eq!(
@@ -62,16 +62,9 @@ fn a_task_is_named_by_file_json_or_id() {
 #[test]
 fn a_regional_task_is_found_by_its_reference() {
     let bench = Bench::new();
-    let words = [
-        "task",
-        "submit",
-        "gen-pro-1.1-ultra-finetuned",
-        "--finetune-id",
-        "fox-style",
-        "--aspect-ratio",
-        "1:1",
-    ];
-    let line = bench.run(&words).ok().text();
+    let submit =
+        "task submit gen-pro-1.1-ultra-finetuned --finetune-id fox-style --aspect-ratio 1:1";
+    let line = bench.run(submit).ok().text();
     let status = |reference: &str| bench.run(&["task", "status", reference, "--json"]).ok().json();
     assert_eq!(status(line.trim())["status"], "Ready");
     let task: Value = serde_json::from_str(&line).unwrap();
@@ -90,10 +83,8 @@ fn status_polls_once_and_prints_any_status() {
     let output = bench.run(&["task", "status", &id, "--json"]).ok().json();
     assert_eq!(output, json!({ "id": id, "status": "Pending", "final": false }));
     assert_eq!(bench.simulator.counts().polls, 2);
-    assert_eq!(
-        bench.run(&["task", "status", "unheard-of"]).ok().text(),
-        "unheard-of: Task not found\n"
-    );
+    let unknown = bench.run("task status unheard-of").ok().text();
+    assert_eq!(unknown, "unheard-of: Task not found\n");
 }
 
 #[test]
@@ -108,7 +99,7 @@ fn wait_ends_at_the_final_status() {
         (ten_minutes - 60..=ten_minutes).contains(&output["expires_at"].as_u64().unwrap()),
         "{output}"
     );
-    bench.run(&["task", "wait", "unheard-of"]).fails(4);
+    bench.run("task wait unheard-of").fails(4);
     assert_eq!(bench.place.files(), [""; 0]);
 }
 
@@ -124,9 +115,6 @@ fn an_unwritable_target_is_reported_before_the_wait() {
 fn a_submission_to_an_in_process_simulator_warns_that_the_task_disappears() {
     let bench = Bench::new();
     let outcome = bench.place.run(&[&["--simulate"], &SUBMIT[..]].concat()).ok();
-    assert!(
-        outcome.stderr.contains("disappears with the in-process simulator"),
-        "{}",
-        outcome.stderr
-    );
+    let stderr = outcome.stderr;
+    assert!(stderr.contains("disappears with the in-process simulator"), "{stderr}");
 }

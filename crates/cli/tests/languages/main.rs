@@ -12,7 +12,7 @@ use std::{
 
 use tempfile::TempDir;
 
-use imagekiln_testbed::{Requirement, Runtime, name_of, run, test};
+use imagekiln_testbed::{Requirement, Runtime, run, test, test_of};
 
 const PYTEST: Requirement = Requirement {
     name: "pytest",
@@ -99,50 +99,15 @@ fn main() {
         test(name, &language.needs, runtime, || starts_and_resets_it(language))
     });
     let tests = vec![
-        test(
-            name_of(&pytest_starts_and_resets_it),
-            &[PYTEST],
-            runtime,
-            pytest_starts_and_resets_it,
-        ),
-        test(name_of(&jest_starts_and_resets_it), &[JEST], runtime, jest_starts_and_resets_it),
-        test(
-            name_of(&npm_launcher_passes_on_sigterm_but_not_ctrl_c),
-            &[JEST],
-            runtime,
-            npm_launcher_passes_on_sigterm_but_not_ctrl_c,
-        ),
-        test(
-            name_of(&celery_drives_a_ledger_by_calls),
-            &[PYTEST],
-            runtime,
-            celery_drives_a_ledger_by_calls,
-        ),
-        test(
-            name_of(&python_explains_and_leaves_nothing_running),
-            &[PYTEST],
-            runtime,
-            python_explains_and_leaves_nothing_running,
-        ),
-        test(
-            name_of(&node_explains_and_leaves_nothing_running),
-            &[JEST],
-            runtime,
-            node_explains_and_leaves_nothing_running,
-        ),
-        test(
-            name_of(&mcp::python_drives_the_tools),
-            &[mcp::PYTHON],
-            runtime,
-            mcp::python_drives_the_tools,
-        ),
-        test(
-            name_of(&mcp::typescript_drives_the_tools),
-            &[mcp::NODE],
-            runtime,
-            mcp::typescript_drives_the_tools,
-        ),
-        test(name_of(&mcp::the_protocol_is_kept), &[mcp::NODE], runtime, mcp::the_protocol_is_kept),
+        test_of(&[PYTEST], runtime, pytest_starts_and_resets_it),
+        test_of(&[JEST], runtime, jest_starts_and_resets_it),
+        test_of(&[JEST], runtime, npm_launcher_passes_on_sigterm_but_not_ctrl_c),
+        test_of(&[PYTEST], runtime, celery_drives_a_ledger_by_calls),
+        test_of(&[PYTEST], runtime, python_explains_and_leaves_nothing_running),
+        test_of(&[JEST], runtime, node_explains_and_leaves_nothing_running),
+        test_of(&[mcp::PYTHON], runtime, mcp::python_drives_the_tools),
+        test_of(&[mcp::NODE], runtime, mcp::typescript_drives_the_tools),
+        test_of(&[mcp::NODE], runtime, mcp::the_protocol_is_kept),
     ];
     run(tests.into_iter().chain(languages).collect());
 }

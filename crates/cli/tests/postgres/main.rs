@@ -4,15 +4,14 @@ use std::process::{Command, Output};
 
 use imagekiln_simulator::{Config, Simulator};
 use imagekiln_testbed::{
-    Runtime, name_of,
+    Runtime,
     postgres::{POSTGRES, cluster},
-    run, test,
+    run, test_of,
 };
 
 fn main() {
-    let name = name_of(&a_ledger_is_shared_and_its_password_is_not_printed);
     let shared = a_ledger_is_shared_and_its_password_is_not_printed;
-    run(vec![test(name, &[POSTGRES], Runtime::MultiThread, shared)]);
+    run(vec![test_of(&[POSTGRES], Runtime::MultiThread, shared)]);
 }
 
 async fn a_ledger_is_shared_and_its_password_is_not_printed() {

@@ -47,19 +47,18 @@ pub fn bash() {
     );
 }
 
+/// The cases of shells with backslashes and `&&`.
+const OF_POSIX: [Case<'static>; 4] = [
+    ("kiln run \\{", &["run", "{base_model}-finetuned"]),
+    ("kiln edit x my\\ f", &["edit", "x", "my fox.png"]),
+    ("kiln edit x ~/my", &["edit", "x", "HOME/my fox.png"]),
+    ("true && kiln run gen-2-fl", &["run", "gen-2-flex"]),
+];
+
 pub fn zsh() {
     let place = place();
     let command = zsh_with_script(&place);
-    completes(
-        &place,
-        command,
-        &[
-            ("kiln run \\{", &["run", "{base_model}-finetuned"]),
-            ("kiln edit x my\\ f", &["edit", "x", "my fox.png"]),
-            ("kiln edit x ~/my", &["edit", "x", "HOME/my fox.png"]),
-            ("true && kiln run gen-2-fl", &["run", "gen-2-flex"]),
-        ],
-    );
+    completes(&place, command, &OF_POSIX);
 }
 
 /// zsh asks before it lists more than `LISTMAX` candidates. It would count empty places as
@@ -92,16 +91,7 @@ pub fn fish() {
     place.write("rc", format!("{}\n{print}", script(&place, "fish")));
     let mut command = shell(&place, "fish");
     command.args(["--no-config", "--init-command", "source rc", "-i"]);
-    completes(
-        &place,
-        command,
-        &[
-            ("kiln run \\{", &["run", "{base_model}-finetuned"]),
-            ("kiln edit x my\\ f", &["edit", "x", "my fox.png"]),
-            ("kiln edit x ~/my", &["edit", "x", "HOME/my fox.png"]),
-            ("true && kiln run gen-2-fl", &["run", "gen-2-flex"]),
-        ],
-    );
+    completes(&place, command, &OF_POSIX);
 }
 
 pub fn elvish() {

@@ -14,9 +14,8 @@ use crate::{
 fn add(bench: &Bench, prompts: &[&str]) -> Vec<String> {
     bench.place.write("jobs.txt", prompts.join("\n"));
     let words = ["batch", "run", "jobs.txt", "-o", "pictures", "--width", "64", "--height", "64"];
-    let added = bench.place.run(&[&words[..], &["--add-only", "--json"]].concat()).ok().text();
-    let names = added.lines().map(|line| {
-        let job: Value = serde_json::from_str(line).unwrap();
+    let added = bench.place.run(&[&words[..], &["--add-only", "--json"]].concat()).ok().lines();
+    let names = added.iter().map(|job| {
         assert_eq!(job["state"], "queued", "{job}");
         job["name"].as_str().unwrap().to_owned()
     });
@@ -48,8 +47,9 @@ fn is_open(bench: &Bench, name: &str) -> bool {
 /// Starts a call that waits for the task of its job.
 fn waiting(bench: &Bench, name: &str) -> Running {
     let run = Running::start(&mut bench.kiln(&words(name, &["--wait", "1h"])));
-    let status = ["batch", "status", "--ledger", "pictures", "--json"];
-    while bench.run(&status).ok().json()["states"]["submitted"] != 1 || !is_open(bench, name) {
+    while bench.run("batch status --ledger pictures --json").ok().json()["states"]["submitted"] != 1
+        || !is_open(bench, name)
+    {
         thread::sleep(Duration::from_millis(20));
     }
     run
@@ -61,7 +61,7 @@ fn calls_drive_a_job_to_its_picture() {
     let names = add(&bench, &["a fox", "a wolf"]);
     assert_eq!(add(&bench, &["a fox", "a wolf"]), names);
     let fox = &names[0];
-    let later = advance(&bench, fox, &["--wait", "1", "--json"]).fails(13);
+    let later = advance(&bench, fox, &["--wait", "3", "--json"]).fails(13);
     let (result, error) = (later.json(), later.error());
     assert_eq!((&result["ended"], &result["job"]["state"]), (&json!(false), &json!("submitted")));
     assert_eq!((&error["kind"], &error["exit_code"]), (&json!("later"), &json!(13)));
@@ -81,9 +81,8 @@ fn calls_drive_a_job_to_its_picture() {
 fn another_call_continues_after_a_kill_and_pays_once() {
     let bench = Bench::ready_after(AGES);
     let names = add(&bench, &["a fox"]);
-    let mut killed = waiting(&bench, &names[0]);
-    killed.child.kill().unwrap();
-    killed.child.wait().unwrap();
+    let killed = waiting(&bench, &names[0]);
+    killed.kill();
     bench.simulator.clock().advance(AGES);
     let saved = advance(&bench, &names[0], &[]).ok().text();
     assert!(saved.contains(": saved pictures/"), "{saved}");
@@ -115,7 +114,7 @@ fn a_job_that_is_held_back_is_for_later() {
     let later = advance(&bench, &names[0], &["--json"]).fails(13);
     assert_shown!("paused", format!("{:#}", later.json()["reason"]));
     assert_eq!(later.json()["wait"], 30.0);
-    advance(&bench, &names[0], &["--wait", "1"]).fails(13);
+    advance(&bench, &names[0], &["--wait", "3"]).fails(13);
     let run = Running::start(&mut bench.kiln(&words(&names[0], &["--wait", "2m"])));
     while !is_open(&bench, &names[0]) {}
     run.interrupt();
@@ -137,7 +136,7 @@ fn the_exit_code_is_that_of_the_outcome() {
     assert_eq!(moderated.error()["kind"], "jobs_failed");
     let missing = advance(&bench, "nobody", &[]).fails(2);
     assert_shown!("missing", missing.stderr);
-    let nowhere = bench.run(&["batch", "advance", "fox", "--output", "nowhere"]).fails(2);
+    let nowhere = bench.run("batch advance fox --output nowhere").fails(2);
     assert!(nowhere.stderr.contains("there is no ledger at"), "{nowhere:?}");
     bench.simulator.faults().add("reply-lost@submission:1x").unwrap();
     let names = add(&bench, &["a cat"]);
@@ -154,7 +153,7 @@ fn a_failure_says_that_the_job_has_not_ended() {
     let names = add(&bench, &["a fox"]);
     bench.place.write("file", "");
     let words = ["batch", "advance", &names[0], "--output", "file", "--ledger", "pictures"];
-    advance(&bench, &names[0], &["--wait", "1"]).fails(13);
+    advance(&bench, &names[0], &["--wait", "3"]).fails(13);
     bench.simulator.clock().advance(AGES);
     let failed = bench.run(&[&words[..], &["--json"]].concat()).fails(1);
     let result = failed.json();
@@ -162,17 +161,4 @@ fn a_failure_says_that_the_job_has_not_ended() {
     assert_eq!(failed.error()["kind"], "file");
     advance(&bench, &names[0], &[]).ok();
     assert_eq!(bench.simulator.counts().accepted, 1);
-}
-
-#[test]
-fn what_is_only_added_takes_no_options_of_a_run() {
-    let bench = Bench::new();
-    bench.place.write("jobs.txt", "a fox");
-    let add = ["batch", "run", "jobs.txt", "--output", "pictures", "--add-only"];
-    for more in [&["--budget", "50"][..], &["--pay-again"], &["--listen", "127.0.0.1:0"]] {
-        bench.place.run(&[&add[..], more].concat()).fails(2);
-    }
-    let simulated = bench.place.run(&[&["--simulate"][..], &add].concat()).fails(2);
-    assert!(simulated.stderr.contains("leave --simulate out"), "{}", simulated.stderr);
-    assert!(!bench.place.path("pictures").exists());
 }

@@ -7,12 +7,12 @@ use serde_json::json;
 use super::runs::{RUN, run};
 use crate::{
     assert_shown,
-    bench::{Bench, Outcome},
+    bench::{Bench, Outcome, Words},
 };
 
 /// Runs a command on the ledger of the pictures.
-pub fn batch(bench: &Bench, words: &[&str]) -> crate::bench::Outcome {
-    bench.run(&[&["batch"], words, &["--ledger", "pictures"]].concat())
+pub fn batch<W: Words + ?Sized>(bench: &Bench, words: &W) -> Outcome {
+    bench.run(&[&["batch"], &*words.words(), &["--ledger", "pictures"]].concat())
 }
 
 /// The names of the jobs in a state.
@@ -29,7 +29,7 @@ fn an_unknown_job_runs_again_after_it_is_resolved() {
     run(&bench, &["a fox", "a wolf"], &["--max-active", "1"]).fails(8);
     let unknown = named(&bench, "unknown");
     let [fox, wolf] = &unknown[..] else { panic!("{unknown:?}") };
-    let advice = batch(&bench, &["status"]).ok().text();
+    let advice = batch(&bench, "status").ok().text();
     let advice = &advice[advice.find("unknown jobs may have been billed").unwrap()..];
     assert_shown!("unknown", advice);
     batch(&bench, &["resolve", fox]).fails(2);
@@ -41,7 +41,7 @@ fn an_unknown_job_runs_again_after_it_is_resolved() {
     let again = batch(&bench, &["resolve", fox, "--paid"]).fails(10);
     let expected = format!("error: 1 job was left out: `{fox}` is queued, not unknown\n");
     assert!(again.stderr.starts_with(&expected), "{}", again.stderr);
-    bench.run(&["batch", "run", "--output", "pictures"]).fails(4);
+    bench.run("batch run --output pictures").fails(4);
     assert_eq!(bench.simulator.counts().accepted, 1);
     assert_eq!(named(&bench, "saved"), [&fox[..]]);
 }
@@ -54,11 +54,12 @@ fn a_job_continues_with_the_task_that_a_person_found() {
     let [fox] = named(&bench, "unknown").try_into().unwrap();
     let [task] = bench.simulator.tasks().try_into().unwrap();
     batch(&bench, &["resolve", &fox, "--task", &task.id, "--paid"]).fails(2);
-    let unknown = batch(&bench, &["resolve", &fox, "--task", "no-such-task"]).fails(1);
-    assert!(unknown.stderr.contains("does not know the task no-such-task"), "{}", unknown.stderr);
+    batch(&bench, &["resolve", &fox, "--task", "no-such-task"])
+        .fails(1)
+        .says("does not know the task no-such-task");
     let resolved = batch(&bench, &["resolve", &fox, "--task", &task.id]).ok();
     assert_eq!(resolved.text(), format!("{fox}: submitted\n"));
-    bench.run(&["batch", "run", "--output", "pictures"]).ok();
+    bench.run("batch run --output pictures").ok();
     assert_eq!((named(&bench, "saved"), bench.simulator.counts().accepted), (vec![fox], 1));
 }
 
@@ -74,9 +75,9 @@ fn a_removed_ledger_pays_again_only_if_a_person_says_so() {
     let error = run(&bench, &prompts, &["--json"]).fails(8).error();
     assert_eq!((&error["kind"], &error["resume"]), (&"foreign".into(), &serde_json::Value::Null));
     assert_eq!(bench.simulator.counts().accepted, 2);
-    let adopted = bench.run(&["batch", "adopt", "--output", "pictures"]).ok().text();
+    let adopted = bench.run("batch adopt --output pictures").ok().text();
     assert_eq!(adopted.lines().count(), 2, "{adopted}");
-    bench.run(&["batch", "run", "--output", "pictures"]).ok();
+    bench.run("batch run --output pictures").ok();
     assert_eq!((named(&bench, "saved").len(), bench.simulator.counts().accepted), (3, 3));
     std::fs::remove_file(bench.place.path("pictures/.kiln-batch.db")).unwrap();
     run(&bench, &["a hare"], &["--pay-again"]).ok();
@@ -91,14 +92,14 @@ fn jobs_are_retried_by_name_or_state() {
     let failed = named(&bench, "failed");
     let queued = batch(&bench, &["jobs", "retry", &failed[1]]).ok();
     assert_eq!(queued.text(), "1 job retried\n");
-    let queued =
-        batch(&bench, &["jobs", "retry", "--state", "failed,moderated", "--json"]).ok().json();
+    let queued = batch(&bench, "jobs retry --state failed,moderated --json").ok().json();
     assert_eq!(queued, json!({ "event": "retried", "jobs": 2 }));
     assert_eq!(named(&bench, "queued").len(), 3);
-    let refused = batch(&bench, &["jobs", "retry", &named(&bench, "saved")[0]]).fails(2);
-    assert!(refused.stderr.contains("is saved, not damaged"), "{}", refused.stderr);
-    batch(&bench, &["jobs", "retry", "--state", "saved"]).fails(2);
-    batch(&bench, &["jobs", "retry"]).fails(2);
+    batch(&bench, &["jobs", "retry", &named(&bench, "saved")[0]])
+        .fails(2)
+        .says("is saved, not damaged");
+    batch(&bench, "jobs retry --state saved").fails(2);
+    batch(&bench, "jobs retry").fails(2);
     run(&bench, &prompts, &[]).fails(5);
     assert_eq!(bench.simulator.counts().accepted, 7);
 }
@@ -110,12 +111,12 @@ fn forgotten_jobs_leave_the_ledger_and_keep_their_pictures() {
     let failed = named(&bench, "failed");
     let removed = batch(&bench, &["jobs", "forget", &failed[0]]).ok();
     assert_eq!(removed.text(), "1 job removed\n");
-    bench.run(&["batch", "run", "--output", "pictures"]).ok();
-    let removed = batch(&bench, &["jobs", "forget", "--state", "saved", "--json"]).ok().json();
+    bench.run("batch run --output pictures").ok();
+    let removed = batch(&bench, "jobs forget --state saved --json").ok().json();
     assert_eq!(removed, json!({ "event": "removed", "jobs": 2 }));
-    assert_eq!(batch(&bench, &["status"]).ok().text(), "the ledger contains no jobs\n");
+    assert_eq!(batch(&bench, "status").ok().text(), "the ledger contains no jobs\n");
     assert!(bench.place.path("pictures/2.jpg").is_file());
-    let unknown = batch(&bench, &["jobs", "forget", "fox"]).fails(2);
+    let unknown = batch(&bench, "jobs forget fox").fails(2);
     assert_eq!(unknown.stderr, "error: the ledger has no job `fox`\nadvice: nothing was changed\n");
 }
 
@@ -123,13 +124,13 @@ fn forgotten_jobs_leave_the_ledger_and_keep_their_pictures() {
 fn the_status_lists_what_is_selected() {
     let bench = Bench::new();
     run(&bench, &["a fox", "a wolf [[error]]"], &[]).fails(4);
-    let all = batch(&bench, &["status", "--all", "--json"]).ok().json();
+    let all = batch(&bench, "status --all --json").ok().json();
     assert_eq!(all["listed"].as_array().unwrap().len(), 2);
     assert_eq!((&all["jobs"], &all["credits"]), (&2.into(), &6.0.into()));
-    let saved = batch(&bench, &["status", "--state", "saved"]).ok().text();
+    let saved = batch(&bench, "status --state saved").ok().text();
     assert!(saved.contains(": saved pictures/1.jpg (3.00 credits)"), "{saved}");
     assert!(!saved.contains("retry"), "{saved}");
-    let later = batch(&bench, &["status", "--all", "--sent-before", "1h", "--json"]).ok().json();
+    let later = batch(&bench, "status --all --sent-before 1h --json").ok().json();
     assert_eq!((&later["listed"], &later["jobs"]), (&json!([]), &2.into()));
 }
 
@@ -140,41 +141,21 @@ fn a_long_list_has_every_job_once() {
     let bench = Bench::new();
     let prompts: Vec<_> = (0..MANY).map(|number| format!("fox {number}")).collect();
     bench.place.write("jobs.txt", prompts.join("\n"));
-    let add = ["batch", "run", "jobs.txt", "--output", "pictures", "--add-only"];
-    bench.place.run(&add).ok();
-    let status = batch(&bench, &["status", "--state", "queued", "--json"]).ok().json();
+    bench.place.run("batch run jobs.txt --output pictures --add-only").ok();
+    let status = batch(&bench, "status --state queued --json").ok().json();
     let listed = status["listed"].as_array().unwrap();
     let names: HashSet<_> = listed.iter().map(|job| job["name"].as_str().unwrap()).collect();
     assert_eq!((listed.len(), names.len()), (MANY, MANY));
-    let lines = batch(&bench, &["status", "--state", "queued"]).ok().text();
+    let lines = batch(&bench, "status --state queued").ok().text();
     assert_eq!(lines.lines().filter(|line| line.ends_with(": queued")).count(), MANY);
     bench.place.write("names", names.into_iter().take(7).collect::<Vec<_>>().join("\n"));
-    let cancelled = batch(&bench, &["jobs", "cancel", "--from", "names"]).ok().text();
+    let cancelled = batch(&bench, "jobs cancel --from names").ok().text();
     assert_eq!(cancelled, "7 jobs cancelled\n");
     for refused in [&["jobs", "forget", "--all"][..], &["jobs", "forget", "--model", "gen-2-pro"]] {
-        let refused = batch(&bench, refused).fails(2);
-        assert!(refused.stderr.contains("pass --state"), "{}", refused.stderr);
+        batch(&bench, refused).fails(2).says("pass --state");
     }
-    let removed = batch(&bench, &["jobs", "forget", "--all", "--state", "cancelled"]).ok().text();
+    let removed = batch(&bench, "jobs forget --all --state cancelled").ok().text();
     assert_eq!(removed, "7 jobs removed\n");
-}
-
-#[test]
-fn a_ledger_that_does_not_exist_is_not_created() {
-    let bench = Bench::new();
-    for words in [
-        &["status"][..],
-        &["jobs", "retry", "a"],
-        &["jobs", "forget", "a"],
-        &["resolve", "a", "--paid"],
-    ] {
-        let outcome = batch(&bench, words).fails(2);
-        assert!(outcome.stderr.contains("there is no ledger at pictures"), "{}", outcome.stderr);
-    }
-    assert_eq!(bench.place.files(), [""; 0]);
-    bench.place.write("fox.png", "not a ledger");
-    let outcome = bench.run(&["batch", "status", "--ledger", "fox.png"]).fails(1);
-    assert!(outcome.stderr.contains("could not open the ledger"), "{}", outcome.stderr);
 }
 
 #[test]
@@ -184,7 +165,7 @@ fn the_report_links_the_pictures() {
     let words = ["batch", "run", "-o", "pictures", "--prompt", "a white fox", "--group", "white"];
     let size = ["--names", "a b/{seed}.{ext}", "--seed", "4711", "--width", "64", "--height", "64"];
     bench.run(&[&words[..], &size].concat()).fails(4);
-    let written = batch(&bench, &["report"]).ok();
+    let written = batch(&bench, "report").ok();
     assert_eq!(written.text(), "pictures/report.html\n");
     let page = String::from_utf8(bench.place.read("pictures/report.html")).unwrap();
     for part in ["<title>pictures", "a \\u003cfox>", "\"./1.jpg\"", "data:image/", "failed"] {
@@ -195,16 +176,15 @@ fn the_report_links_the_pictures() {
     }
     assert_eq!(page.matches("data:image/jpeg;base64,").count(), 2);
     fs::remove_file(bench.place.path("pictures/a b/4711.jpg")).unwrap();
-    batch(&bench, &["report", "--group", "white"]).ok();
+    batch(&bench, "report --group white").ok();
     let page = String::from_utf8(bench.place.read("pictures/report.html")).unwrap();
     assert!(page.contains("a white fox") && page.contains("the file was not found"), "{page}");
     assert!(!page.contains("a \\u003cfox>") && !page.contains("data:image/"), "{page}");
-    let written = batch(&bench, &["report", "-o", "page.html", "--json"]).ok().json();
+    let written = batch(&bench, "report -o page.html --json").ok().json();
     assert_eq!(written["path"], "page.html");
     let page = String::from_utf8(bench.place.read("page.html")).unwrap();
     assert!(page.contains("\"./pictures/1.jpg\""));
-    let outcome = batch(&bench, &["report", "-o", "nowhere/page.html"]).fails(1);
-    assert!(outcome.stderr.contains("could not write nowhere/page.html"), "{}", outcome.stderr);
+    batch(&bench, "report -o nowhere/page.html").fails(1).says("could not write nowhere/page.html");
     let mut files = bench.place.files();
     files.retain(|name| name != "jobs.txt");
     assert_eq!(files, ["page.html", "pictures"]);
@@ -219,8 +199,7 @@ fn the_ledgers_of_a_user_are_remembered_once() {
         lines.map(|line| serde_json::from_str(line).unwrap()).collect::<Vec<serde_json::Value>>()
     };
     bench.place.write("jobs.txt", "a fox");
-    let mut unrecorded = bench.kiln(&[&RUN[..], &["jobs.txt"]].concat());
-    Outcome::of(unrecorded.env("KILN_NO_HISTORY", "1").output().unwrap()).ok();
+    bench.run_with(&[("KILN_NO_HISTORY", "1")], &[&RUN[..], &["jobs.txt"]].concat()).ok();
     assert!(known().is_empty());
     run(&bench, &["a fox"], &[]).ok();
     run(&bench, &["a wolf"], &["--ledger", "./pictures/.kiln-batch.db"]).ok();

@@ -21,7 +21,7 @@ fn run(bench: &Bench, names: &[&str]) -> Outcome {
         .map(|name| json!({ "name": name, "prompt": name, "model": "gen-2-pro" }).to_string())
         .collect();
     bench.place.write("jobs.jsonl", jobs.join("\n"));
-    bench.run(&["batch", "run", "jobs.jsonl", "--output", "pictures"])
+    bench.run("batch run jobs.jsonl --output pictures")
 }
 
 /// Runs jobs whose responses are lost, before or after the service has accepted them.
@@ -72,7 +72,7 @@ fn the_usage_decides_and_nothing_is_paid_for_twice() {
     assert_eq!(named(&bench, "unknown"), unknown, "a dry run changes nothing");
     let done = reconcile(&bench, &[&COMPLETE[..], &["--json"]].concat()).ok();
     assert_eq!(decisions(&done), all);
-    bench.run(&["batch", "run", "--output", "pictures"]).ok();
+    bench.run("batch run --output pictures").ok();
     assert_eq!(named(&bench, "saved").len(), 5);
     assert_eq!(bench.simulator.counts().accepted, 5);
     assert_eq!(decisions(&reconcile(&bench, &["--json"]).ok()), []);
@@ -108,8 +108,7 @@ fn a_task_of_another_submission_is_no_evidence() {
     let bench = Bench::new();
     run(&bench, &["fox"]).ok();
     lose(&bench, &["never-1"], "error-before@submission:1x");
-    let words = ["generate", "never-1", "--model", "gen-2-pro", "--output", "single.png"];
-    bench.run(&words).ok();
+    bench.run("generate never-1 --model gen-2-pro --output single.png").ok();
     export(&bench, "");
     let unknown = named(&bench, "unknown");
     let words = [&COMPLETE[..], &["--json"]].concat();
@@ -135,6 +134,6 @@ fn a_file_that_is_no_usage_changes_nothing() {
     assert_shown!("no_usage", refused.stderr);
     let named_columns = ["--column", "time=when", "--column", "model=what", "--dry-run"];
     reconcile(&bench, &named_columns).fails(10);
-    batch(&bench, &["reconcile", "missing"]).fails(1);
+    batch(&bench, "reconcile missing").fails(1);
     assert_eq!(named(&bench, "unknown").len(), 4);
 }

@@ -14,7 +14,7 @@ fn with_unknown(bench: &Bench) {
     };
     let run = |jobs: &[String]| {
         bench.place.write("jobs.jsonl", jobs.concat());
-        bench.run(&["batch", "run", "jobs.jsonl", "--output", "pictures"])
+        bench.run("batch run jobs.jsonl --output pictures")
     };
     run(&[job("saved", "gen-2-pro", "anna")]).ok();
     bench.simulator.faults().add("reply-lost@submission:4x").unwrap();
@@ -39,9 +39,9 @@ pub fn without_times(text: &str) -> String {
 fn the_list_has_what_a_person_compares() {
     let bench = Bench::new();
     with_unknown(&bench);
-    let listed = batch(&bench, &["status", "--state", "unknown"]).ok().text();
+    let listed = batch(&bench, "status --state unknown").ok().text();
     assert_shown!("list", without_times(&listed));
-    let listed = batch(&bench, &["status", "--all", "--json"]).ok().json()["listed"].clone();
+    let listed = batch(&bench, "status --all --json").ok().json()["listed"].clone();
     let facts = |at: usize| {
         let job = &listed[at];
         (&job["name"], &job["prompt"], &job["expected_credits"], job["sent_at"].is_u64())
@@ -49,8 +49,8 @@ fn the_list_has_what_a_person_compares() {
     let prompt = Value::from("a fox\nsits");
     assert_eq!(facts(1), (&"anna-1".into(), &prompt, &4.0.into(), true));
     assert_eq!(facts(2), (&"anna-2".into(), &prompt, &Value::Null, true));
-    batch(&bench, &["resolve", "anna-1", "--not-paid"]).ok();
-    let queued = batch(&bench, &["status", "--state", "queued", "--json"]).ok().json();
+    batch(&bench, "resolve anna-1 --not-paid").ok();
+    let queued = batch(&bench, "status --state queued --json").ok().json();
     assert_eq!(queued["listed"][0]["sent_at"], Value::Null);
 }
 
@@ -79,16 +79,16 @@ fn unknown_jobs_are_resolved_together() {
     }
     assert_eq!(named(&bench, "unknown").len(), 4, "a dry run changes nothing");
 
-    let done = batch(&bench, &["resolve", "--group", "anna", "--not-paid", "--json"]).ok().json();
+    let done = batch(&bench, "resolve --group anna --not-paid --json").ok().json();
     let expected = json!({
         "event": "resolved", "dry_run": false, "decision": "not_paid",
         "jobs": 2, "credits": 4.0, "without_price": 1, "left_out": 0,
         "names": { "resolved": ["anna-1", "anna-2"], "held": [], "changed": [] },
     });
     assert_eq!(done, expected);
-    let done = batch(&bench, &["resolve", "--all", "--paid"]).ok().text();
+    let done = batch(&bench, "resolve --all --paid").ok().text();
     assert_eq!(done, "2 jobs resolved as paid; expected price: 8.00 credits\n");
-    bench.run(&["batch", "run", "--output", "pictures"]).fails(4);
+    bench.run("batch run --output pictures").fails(4);
     assert_eq!(named(&bench, "saved"), ["saved", "anna-1", "anna-2"]);
     assert_eq!((named(&bench, "failed").len(), bench.simulator.counts().accepted), (2, 7));
 }
@@ -97,7 +97,7 @@ fn unknown_jobs_are_resolved_together() {
 fn jobs_of_a_file_are_resolved_and_the_others_left_out() {
     let bench = Bench::new();
     with_unknown(&bench);
-    let saved = batch(&bench, &["status", "--state", "saved", "--json"]).ok().json();
+    let saved = batch(&bench, "status --state saved --json").ok().json();
     let task = saved["listed"][0]["task_id"].as_str().unwrap();
     let lines = format!("anna-1\n\n  ben-1\r\n{task}\n");
     let words = ["batch", "resolve", "--ledger", "pictures", "--not-paid", "--from", "-"];
@@ -105,13 +105,12 @@ fn jobs_of_a_file_are_resolved_and_the_others_left_out() {
     assert!(counted.fails(10).text().starts_with("2 jobs would be resolved as not paid"));
     assert_eq!(named(&bench, "unknown").len(), 4);
     bench.place.write("names.txt", lines);
-    let words = ["resolve", "--not-paid", "--from", "names.txt", "anna-2", "--json"];
-    let outcome = batch(&bench, &words).fails(10);
+    let outcome = batch(&bench, "resolve --not-paid --from names.txt anna-2 --json").fails(10);
     let names = &outcome.json()["names"];
     assert_eq!(names["resolved"], json!(["anna-1", "anna-2", "ben-1"]));
     assert_eq!((&names["changed"], &outcome.json()["left_out"]), (&json!(["saved"]), &1.into()));
     assert_eq!(outcome.error()["kind"], "jobs_left");
-    let again = batch(&bench, &["resolve", "--paid", "--from", "names.txt"]).fails(10).stderr;
+    let again = batch(&bench, "resolve --paid --from names.txt").fails(10).stderr;
     assert!(
         again.starts_with(
             "error: 3 jobs were left out: `saved` is saved, not unknown, `anna-1` is queued"
@@ -122,10 +121,10 @@ fn jobs_of_a_file_are_resolved_and_the_others_left_out() {
 
     // An empty file selects nothing.
     bench.place.write("names.txt", "\n");
-    let none = batch(&bench, &["resolve", "--paid", "--from", "names.txt", "--json"]).ok().json();
+    let none = batch(&bench, "resolve --paid --from names.txt --json").ok().json();
     assert_eq!(none["jobs"], 0);
     bench.place.write("names.txt", "ben-2\nben-3\n");
-    let unknown = batch(&bench, &["resolve", "--paid", "--from", "names.txt"]).fails(2).stderr;
+    let unknown = batch(&bench, "resolve --paid --from names.txt").fails(2).stderr;
     let expected = "error: the ledger has no job `ben-3`\nadvice: nothing was changed\n";
     assert_eq!(unknown, expected);
     assert_eq!(named(&bench, "unknown"), ["ben-2"]);
@@ -159,13 +158,13 @@ fn damaged_jobs_are_resolved_by_their_names() {
     with_unknown(&bench);
     let job = json!({ "name": "owl", "prompt": "an owl [[damaged:always]]" });
     bench.place.write("jobs.jsonl", format!("{job}\n"));
-    bench.run(&["batch", "run", "jobs.jsonl", "--output", "pictures"]).fails(8);
+    bench.run("batch run jobs.jsonl --output pictures").fails(8);
     assert_eq!(named(&bench, "damaged"), ["owl"]);
-    let done = batch(&bench, &["resolve", "owl", "ben-1", "--paid", "--dry-run"]).ok().text();
+    let done = batch(&bench, "resolve owl ben-1 --paid --dry-run").ok().text();
     assert_eq!(done, "2 jobs would be resolved as paid; expected price: 8.00 credits\n");
-    let left = batch(&bench, &["resolve", "owl", "ben-1", "--not-paid", "--json"]).fails(10);
+    let left = batch(&bench, "resolve owl ben-1 --not-paid --json").fails(10);
     assert_eq!(left.json()["names"]["changed"], json!(["owl"]));
-    let left = batch(&bench, &["resolve", "owl", "ben-2", "--damaged", "--json"]).fails(10);
+    let left = batch(&bench, "resolve owl ben-2 --damaged --json").fails(10);
     assert_eq!(left.json()["names"]["resolved"], json!(["owl"]));
     let message = "1 job was left out: `ben-2` is unknown, not damaged";
     assert_eq!(left.error()["message"], message);
@@ -193,6 +192,6 @@ fn decisions_that_contradict_each_other() {
         let outcome = batch(&bench, &[&["resolve"], words].concat());
         assert_eq!(outcome.code, 2, "{words:?} {}", outcome.stderr);
     }
-    batch(&bench, &["resolve", "--paid", "--from", "nothing.txt"]).fails(1);
+    batch(&bench, "resolve --paid --from nothing.txt").fails(1);
     assert_eq!(named(&bench, "unknown").len(), 4);
 }

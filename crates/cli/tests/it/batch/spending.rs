@@ -2,10 +2,7 @@
 
 use serde_json::json;
 
-use super::{
-    ledgers::batch,
-    runs::{events, run},
-};
+use super::{ledgers::batch, runs::run};
 use crate::{
     assert_shown,
     bench::{Bench, Outcome},
@@ -35,17 +32,14 @@ fn the_spending_by_day_group_and_model() {
 fn archived_jobs_leave_and_are_not_paid_again() {
     let bench = Bench::new();
     let prompts = ["a fox", "a wolf"];
-    let empty = spent(&bench, &[]).fails(2);
-    assert!(empty.stderr.contains("there is no ledger at pictures"), "{}", empty.stderr);
+    spent(&bench, &[]).fails(2).says("there is no ledger at pictures");
     run(&bench, &prompts, &[]).ok();
     let spending = spent(&bench, &[]).ok().text();
-    assert_eq!(
-        batch(&bench, &["jobs", "archive", "--older-than", "1d"]).ok().text(),
-        "0 jobs archived\n"
-    );
-    let archived = batch(&bench, &["jobs", "archive", "--older-than", "0", "--json"]).ok().json();
+    let none = batch(&bench, "jobs archive --older-than 1d").ok().text();
+    assert_eq!(none, "0 jobs archived\n");
+    let archived = batch(&bench, "jobs archive --older-than 0 --json").ok().json();
     assert_eq!(archived, json!({ "event": "archived", "jobs": 2 }));
-    assert_eq!(batch(&bench, &["status"]).ok().text(), "the ledger contains no jobs\n");
+    assert_eq!(batch(&bench, "status").ok().text(), "the ledger contains no jobs\n");
     assert_eq!(spent(&bench, &[]).ok().text(), spending);
     let plan = run(&bench, &prompts, &["--dry-run", "--json"]).ok().json();
     assert_eq!((&plan["jobs"], &plan["submitted_before"]), (&json!(0), &json!(2)));
@@ -65,16 +59,15 @@ fn jobs_have_the_group_and_the_priority_of_their_line_or_of_the_option() {
     );
     let words = ["batch", "run", "jobs.csv", "-o", "pictures", "--max-active", "1"];
     let more = ["--width", "64", "--height", "64", "--group", "cleo", "--priority", "-1", "--json"];
-    let text = bench.run(&[&words[..], &more].concat()).ok().text();
-    let saved = events(&text).into_iter().filter(|event| event["state"] == "saved");
+    let events = bench.run(&[&words[..], &more].concat()).ok().lines();
+    let saved = events.into_iter().filter(|event| event["state"] == "saved");
     let saved: Vec<_> =
         saved.map(|event| json!([event["name"], event["group"], event["priority"]])).collect();
     assert_eq!(
         saved,
         [json!(["owl", "ben", 9]), json!(["wolf", "cleo", -1]), json!(["fox", "anna", -2])]
     );
-    let resumed = bench.run(&["batch", "run", "-o", "pictures", "--group", "anna"]).fails(2);
-    assert!(resumed.stderr.contains("no jobs given"), "{}", resumed.stderr);
+    bench.run("batch run -o pictures --group anna").fails(2).says("no jobs given");
 }
 
 #[test]
@@ -97,10 +90,7 @@ fn prices_of_the_settings_hold_until_a_cost_is_known() {
 #[test]
 fn a_price_by_megapixel_holds_after_a_cost_is_known() {
     let bench = Bench::new();
-    let batch = |command: &str| {
-        let words: Vec<_> = command.split(' ').chain(["--ledger", "pictures"]).collect();
-        bench.run(&[&["batch"], &words[..]].concat())
-    };
+    let batch = |line: &str| bench.run(&format!("batch {line} --ledger pictures"));
     let set = |price: &str| bench.run(&["config", "set", "prices", price]);
     set("gen-2-pro=3/GP").fails(2);
     set("gen-2-pro=1 + 200/MP").ok();
@@ -108,9 +98,11 @@ fn a_price_by_megapixel_holds_after_a_cost_is_known() {
     let plan = |more: &[&str]| run(&bench, &["a fox", "a wolf"], more).ok().json();
     assert_eq!(plan(&["--dry-run", "--json"])["credits"], 6.0);
     bench.place.write("large.jsonl", r#"{"prompt":"a fox","width":1000,"height":500}"#);
-    let large = ["batch", "run", "large.jsonl", "-o", "pictures", "--dry-run", "--json"];
-    assert_eq!(bench.run(&large).ok().json()["credits"], 101.0);
-    let config = bench.run(&["generate", "a fox", "--dry-run"]).ok().text();
+    assert_eq!(
+        bench.run("batch run large.jsonl -o pictures --dry-run --json").ok().json()["credits"],
+        101.0
+    );
+    let config = bench.run("generate 'a fox' --dry-run").ok().text();
     assert!(config.contains("\nprice: 801.00 credits a picture, as configured\n"), "{config}");
 
     run(&bench, &["a fox"], &["--budget", "3"]).ok();

@@ -20,10 +20,10 @@ fn execute(ledger: &Path, sql: &str) {
 }
 
 /// Runs two jobs, and makes their ledger fail before their responses arrive.
-pub fn run_into_a_full_ledger(bench: &Bench, more: &[&str]) -> Outcome {
+pub fn run_into_a_full_ledger(bench: &Bench, more: &str) -> Outcome {
     bench.simulator.faults().add("slow-headers@submission=2:always").unwrap();
-    let words = [&RUN[..RUN.len() - 1], more].concat();
-    let running = Running::start(&mut bench.kiln(&words));
+    let line = RUN.replace("--max-active=1", more);
+    let running = Running::start(&mut bench.kiln(&line));
     while bench.simulator.counts().accepted < 2 {
         thread::yield_now();
     }
@@ -35,7 +35,7 @@ pub fn run_into_a_full_ledger(bench: &Bench, more: &[&str]) -> Outcome {
 #[test]
 fn tasks_that_the_ledger_could_not_record_are_printed_with_a_command_that_saves_them() {
     let bench = Bench::new();
-    let outcome = run_into_a_full_ledger(&bench, &[]).fails(8);
+    let outcome = run_into_a_full_ledger(&bench, "").fails(8);
     let lines: Vec<_> =
         outcome.stderr.lines().filter(|line| line.starts_with("not recorded: ")).collect();
     assert_eq!(lines.len(), 2, "{}", outcome.stderr);
@@ -52,7 +52,7 @@ fn tasks_that_the_ledger_could_not_record_are_printed_with_a_command_that_saves_
 #[test]
 fn programs_find_unrecorded_tasks_in_the_error() {
     let bench = Bench::new();
-    let outcome = run_into_a_full_ledger(&bench, &["--json"]).fails(8);
+    let outcome = run_into_a_full_ledger(&bench, "--json").fails(8);
     let error = outcome.error();
     let ids = |tasks: &Value| -> Vec<String> {
         let tasks = tasks.as_array().unwrap().iter();

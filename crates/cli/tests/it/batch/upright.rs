@@ -13,18 +13,7 @@ fn photo() -> Vec<u8> {
     turned(8, 80, 120)
 }
 
-const RUN: [&str; 10] = [
-    "batch",
-    "run",
-    "jobs.csv",
-    "--output",
-    "pictures",
-    "--width",
-    "64",
-    "--height",
-    "64",
-    "--upright",
-];
+const RUN: &str = "batch run jobs.csv --output pictures --size 64x64 --upright";
 
 const COPIES: &str = "pictures/.kiln-batch.db.upright";
 
@@ -39,12 +28,8 @@ fn jobs(place: &Place) {
     );
 }
 
-fn words<'a>(more: &[&'a str]) -> Vec<&'a str> {
-    [&RUN[..], more].concat()
-}
-
-fn run(bench: &Bench, more: &[&str]) -> Outcome {
-    bench.run(&words(more))
+fn run(bench: &Bench, more: &str) -> Outcome {
+    bench.run(&format!("{RUN} {more}"))
 }
 
 /// The images that the service received with each prompt.
@@ -63,7 +48,7 @@ fn copies(place: &Place) -> Vec<String> {
 fn photos_are_sent_as_viewers_show_them_and_paid_for_once() {
     let bench = Bench::new();
     jobs(&bench.place);
-    let outcome = run(&bench, &[]).ok();
+    let outcome = run(&bench, "").ok();
     let note = format!("1 image is sent upright, from copies in {COPIES}\n");
     assert!(outcome.stderr.contains(&note), "{outcome:?}");
     assert!(received(&bench, "a hat").contains("120 x 80"), "{}", received(&bench, "a hat"));
@@ -76,14 +61,14 @@ fn photos_are_sent_as_viewers_show_them_and_paid_for_once() {
         "{first:?}"
     );
 
-    run(&bench, &[]).ok();
+    run(&bench, "").ok();
     // The copies of jobs that have ended are not needed.
     fs::remove_dir_all(bench.place.path(COPIES)).unwrap();
-    bench.run(&["batch", "run", "--output", "pictures"]).ok();
-    run(&bench, &[]).ok();
+    bench.run("batch run --output pictures").ok();
+    run(&bench, "").ok();
     assert_eq!(copies(&bench.place), first);
     assert_eq!(bench.simulator.counts().accepted, 3);
-    let status = bench.run(&["batch", "status", "--ledger", "pictures", "--json"]).ok().json();
+    let status = bench.run("batch status --ledger pictures --json").ok().json();
     assert_eq!(status["jobs"], 3);
 }
 
@@ -92,10 +77,10 @@ fn a_dry_run_counts_the_images_and_writes_nothing() {
     let place = Place::new();
     jobs(&place);
     let before = place.files();
-    let plan = place.run(&words(&["--dry-run"])).ok().text();
+    let plan = place.run(&format!("{RUN} --dry-run")).ok().text();
     let line = format!("\n  1 image is sent upright, from copies in {COPIES}\n");
     assert!(plan.contains(&line), "{plan}");
-    let plan = place.run(&words(&["--dry-run", "--json"])).ok().json();
+    let plan = place.run(&format!("{RUN} --dry-run --json")).ok().json();
     assert_eq!((&plan["jobs"], &plan["upright"]), (&3.into(), &1.into()));
     assert_eq!(place.files(), before);
 }
@@ -111,7 +96,7 @@ fn an_image_that_cannot_be_turned_is_a_problem_of_its_line() {
         "jobs.csv",
         "prompt,input_image\na cat,cat.png\na hat,half.jpg\na coat,photo.avif\na cap,half.jpg\n",
     );
-    for more in [&[][..], &["--dry-run"]] {
+    for more in ["", "--dry-run"] {
         let outcome = run(&bench, more).fails(2);
         let folder = bench.place.path("").display().to_string();
         assert_shown!("damaged", outcome.stderr.replace(&folder, "FOLDER/"));
@@ -124,10 +109,10 @@ fn an_image_that_cannot_be_turned_is_a_problem_of_its_line() {
 fn a_copy_that_was_deleted_while_its_job_waits_costs_nothing() {
     let bench = Bench::new();
     jobs(&bench.place);
-    run(&bench, &["--budget", "0", "--price", "1"]).fails(10);
+    run(&bench, "--budget 0 --price 1").fails(10);
     fs::remove_dir_all(bench.place.path(COPIES)).unwrap();
-    bench.run(&["batch", "run", "--output", "pictures"]).fails(4);
-    let status = bench.run(&["batch", "status", "--ledger", "pictures", "--json"]).ok().json();
+    bench.run("batch run --output pictures").fails(4);
+    let status = bench.run("batch status --ledger pictures --json").ok().json();
     for job in status["listed"].as_array().unwrap() {
         let reason = job["reason"].as_str().unwrap();
         assert!(reason.contains("could not read an image") && reason.contains(COPIES), "{job}");
@@ -135,9 +120,9 @@ fn a_copy_that_was_deleted_while_its_job_waits_costs_nothing() {
     }
     assert_eq!(bench.simulator.counts().accepted, 1);
     // Reading the jobs again writes the copies again.
-    run(&bench, &[]).fails(4);
-    bench.run(&["batch", "jobs", "retry", "--ledger", "pictures", "--state", "failed"]).ok();
-    run(&bench, &[]).ok();
+    run(&bench, "").fails(4);
+    bench.run("batch jobs retry --ledger pictures --state failed").ok();
+    run(&bench, "").ok();
     assert_eq!(bench.simulator.counts().accepted, 3);
 }
 

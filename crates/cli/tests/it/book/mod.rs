@@ -23,8 +23,8 @@ use blocks::{Block, blocks};
 pub const RUN: [&str; 5] =
     ["docs/fleet.md", "docs/json.md", "docs/making.md", "docs/testing.md", "docs/users.md"];
 
-/// Their commands are run by the module `readme`.
-pub const OF_KILN: [&str; 2] = ["crates/cli/README.md", "docs/kiln.md"];
+/// The pages about kiln, whose commands this test runs, too.
+const OF_KILN: [&str; 2] = ["crates/cli/README.md", "docs/kiln.md"];
 
 /// Its files in other languages are compared with those that are tested by the module `testing`.
 const OTHER_LANGUAGES: &str = "docs/testing.md";
@@ -141,9 +141,24 @@ fn testing() {
     runs("docs/testing.md");
 }
 
-/// Runs the commands of a page in one directory, and compares the pictures.
+#[test]
+fn the_readme_of_kiln() {
+    run_commands(OF_KILN[0]);
+}
+
+#[test]
+fn kiln() {
+    run_commands(OF_KILN[1]);
+}
+
+/// Runs the commands of a page, and compares the pictures.
 fn runs(path: &str) {
     assert!(RUN.contains(&path));
+    pictures::compare(&run_commands(path).place, &read(path));
+}
+
+/// Runs the commands of a page as a reader does: in one directory, which is empty at first.
+fn run_commands(path: &str) -> Bench {
     let bench = Bench::ready_after(Duration::ZERO);
     let page = read(path);
     let scripts: Vec<_> =
@@ -157,5 +172,5 @@ fn runs(path: &str) {
         let outcome = bench.shell(&block.code);
         assert_eq!(outcome.code, 0, "{path}:{}\n{}", block.line, outcome.stderr);
     }
-    pictures::compare(&bench.place, &page);
+    bench
 }

@@ -101,10 +101,9 @@ fn story() {
 
     simulator.faults().add("slow-headers@poll=60:once").unwrap();
     let (polls, requests) = (simulator.counts().polls, simulator.requests().len());
-    let mut killed = Running::start(&mut bench.kiln(&["resume"]));
+    let killed = Running::start(&mut bench.kiln("resume"));
     wait_until(|| simulator.counts().polls > polls);
-    killed.child.kill().unwrap();
-    killed.child.wait().unwrap();
+    killed.kill();
     wait_until(|| simulator.requests().len() > requests);
 
     for fault in ["html-502@poll:once", "early-expiry@delivery:once", "damaged@delivery:once"] {

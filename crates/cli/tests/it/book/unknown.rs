@@ -34,7 +34,7 @@ fn lose_responses(bench: &Bench) -> [String; 2] {
         format!("{job}\n")
     };
     bench.place.write("jobs.jsonl", (1..=5).map(job).collect::<String>());
-    bench.run(&["batch", "run", "jobs.jsonl", "--output", "pictures"]).fails(8);
+    bench.run("batch run jobs.jsonl --output pictures").fails(8);
     [task_of("a hare"), task_of("fox 1")]
 }
 

@@ -39,7 +39,7 @@ fn a_script_runs_the_kiln_in_path() {
         assert!(script.contains(&format!("__complete {shell} ")), "{shell}");
         assert!(!script.contains(env!("CARGO_BIN_EXE_kiln")), "{shell}");
     }
-    place.run(&["config", "completions", "tcsh"]).fails(2);
+    place.run("config completions tcsh").fails(2);
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn nothing_is_printed_if_nothing_fits_or_something_is_damaged() {
             assert_eq!((outcome.text(), outcome.stderr), Default::default(), "{shell}: {words:?}");
         }
     }
-    let unknown = place.run(&["__complete", "tcsh", "kiln", ""]).fails(1);
+    let unknown = place.run("__complete tcsh kiln ''").fails(1);
     assert_eq!((unknown.text(), unknown.stderr), Default::default());
 
     place.configure("[profile.work\n");
@@ -75,10 +75,8 @@ fn nothing_is_printed_if_nothing_fits_or_something_is_damaged() {
 #[test]
 fn completion_writes_nothing_and_sends_nothing_and_shows_no_secrets() {
     let bench = Bench::new();
-    let submit =
-        ["task", "submit", "gen-2-pro", "--prompt", "a fox", "--width", "64", "--height", "64"];
-    bench.run(&submit).ok();
-    bench.place.run_with_stdin(&["config", "login"], b"sk-stored\n").ok();
+    bench.run("task submit gen-2-pro --prompt 'a fox' --width 64 --height 64").ok();
+    bench.place.run_with_stdin("config login", b"sk-stored\n").ok();
     let polling_url = std::fs::read_to_string(bench.place.history().join("open/1.json")).unwrap();
     assert!(polling_url.contains("polling_url"), "{polling_url}");
     let files = || {

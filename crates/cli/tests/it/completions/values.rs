@@ -38,7 +38,7 @@ fn submissions_are_offered_by_number_with_what_became_of_them() {
 fn profiles_are_those_with_settings_or_with_a_key() {
     let place = Place::new();
     place.configure("[profile.work]\noutput = \"pictures\"\n");
-    place.run_with_stdin(&["config", "login", "--profile", "home"], b"sk-home\n").ok();
+    place.run_with_stdin("config login --profile home", b"sk-home\n").ok();
     assert_eq!(offered(&place, &["--profile", ""]), ["home", "work"]);
     assert_eq!(offered(&place, &["generate", "x", "--profile=w"]), ["--profile=work"]);
 }
@@ -89,7 +89,7 @@ fn settings_are_offered_with_their_values() {
 #[test]
 fn pictures_of_the_history_are_offered_as_images() {
     let bench = Bench::new();
-    bench.run(&["generate", "a fox", "-s", "64x64", "-o", "fox.png"]).ok();
+    bench.run("generate 'a fox' -s 64x64 -o fox.png").ok();
     for words in [
         &["edit", "x", "@"][..],
         &["tool", "inpaint", "x", "fox.png", "--mask", "@"],
@@ -108,7 +108,7 @@ fn the_jobs_of_a_ledger_are_offered() {
         format!("{{\"name\":\"{name}\",\"group\":\"{group}\",\"prompt\":\"a fox\"}}\n")
     };
     bench.place.write("jobs.jsonl", line("red", "anna") + &line("blue", "ben"));
-    bench.run(&["batch", "run", "jobs.jsonl", "-o", "pictures", "--add-only"]).ok();
+    bench.run("batch run jobs.jsonl -o pictures --add-only").ok();
     let place = &bench.place;
     let ledger = ["--ledger", "pictures"];
     let of = |words: &[&str], last: &str| offered(place, &[words, &ledger, &[last]].concat());

@@ -2,22 +2,17 @@
 
 mod page;
 
-use std::{
-    cell::RefCell,
-    collections::BTreeSet,
-    io::{BufRead as _, BufReader},
-    thread,
-};
+use std::{cell::RefCell, collections::BTreeSet, thread};
 
 use serde_json::{Map, Value, json};
 
 use self::page::Page;
 use crate::{
     batch::{stopping::RUN, unrecorded::run_into_a_full_ledger},
-    bench::{Bench, Outcome, Place, fox, png},
+    bench::{Bench, Outcome, Place, png},
+    errors::scripted,
     help,
     running::Running,
-    server::Server,
     webhook::{listening::Listening, signed},
 };
 
@@ -83,14 +78,13 @@ impl Check {
 
 #[test]
 fn the_page_lists_every_command() {
-    let place = Place::new();
     let listed = Page::read().commands;
-    for name in listed.keys() {
-        let words: Vec<_> = name.split(' ').chain(["--help"]).collect();
-        place.run(&words).ok();
+    let is_shown = |name: &&String| help::HELPS.iter().any(|(other, _)| other == *name);
+    for name in listed.keys().filter(|name| !is_shown(name)) {
+        Place::new().run(&format!("{name} --help")).ok();
     }
-    for name in help::commands(&place) {
-        assert!(listed.contains_key(&name), "docs/json.md does not list {name}");
+    for name in help::commands() {
+        assert!(listed.contains_key(name), "docs/json.md does not list {name}");
     }
 }
 
@@ -158,7 +152,7 @@ fn pictures(check: &Check) {
     check.run("spending --ledger missing.sqlite").fails(2);
     check.run("task save @last --damaged").ok();
     check.run("gallery").ok();
-    let serving = Listening::start(&mut check.bench.kiln(&["--json", "gallery", "--serve"]));
+    let serving = Listening::start(&mut check.bench.kiln("--json gallery --serve"));
     let stdout = serving.greeting.clone().into_bytes();
     check.read("gallery", &Outcome { code: 0, stdout, stderr: String::new() });
     check.run("run gen-dev --prompt a_fox -s 64x64").fails(2);
@@ -179,9 +173,7 @@ fn tasks(check: &Check) {
     check.run("task list").ok();
     check.run("show @last").ok();
     check.run("resume").fails(8);
-    let tasks = check.bench.simulator.tasks();
-    let lost = tasks.iter().max_by_key(|task| task.accepted_at).unwrap();
-    check.run(&format!("task resolve @last {}", lost.id)).ok();
+    check.run(&format!("task resolve @last {}", check.bench.last_task().id)).ok();
     check.run("resume").ok();
     check.run("resume").ok();
     check.run("history").ok();
@@ -209,22 +201,17 @@ fn machine(check: &Check) {
         check.run(line).ok();
     }
     check.run("simulate -- true").ok();
-    let mut doctor = check.bench.kiln(&["--json", "doctor"]);
-    let outcome = doctor.env("IMAGEKILN_BASE_URL", "http://127.0.0.1:1").output().unwrap();
-    check.read("doctor", &Outcome::of(outcome).fails(7));
-    let server = Server::new();
-    let words = ["--json", "task", "submit", "gen-2-pro", "--prompt", "a fox"];
-    let submit = Running::start(server.point(&mut check.bench.place.kiln(&words)));
-    server.next().respond_with(403, "x-request-id: r1\r\n", &Value::Null);
-    let (code, _, stderr) = submit.end();
-    check.read("task submit", &Outcome { code, stdout: Vec::new(), stderr }.fails(3));
-    let mut simulate = check.bench.kiln(&["--json", "simulate", "--port", "0"]);
-    let mut simulate = Running::start(&mut simulate);
-    let mut stdout = Vec::new();
-    let mut lines = BufReader::new(simulate.child.stdout.take().unwrap());
-    lines.read_until(b'\n', &mut stdout).unwrap();
+    let nowhere = [("IMAGEKILN_BASE_URL", "http://127.0.0.1:1")];
+    check.read("doctor", &check.bench.run_with(&nowhere, "--json doctor").fails(7));
+    let submit = scripted("--json task submit gen-2-pro --prompt 'a fox'", |server| {
+        server.next().respond_with(403, "x-request-id: r1\r\n", &Value::Null);
+    });
+    check.read("task submit", &submit.fails(3));
+    let mut simulate = Running::start(&mut check.bench.kiln("--json simulate --port 0"));
+    let stdout = simulate.line().into_bytes();
     simulate.interrupt();
     let (code, _, stderr) = simulate.end();
+    assert_eq!(stderr, "");
     check.read("simulate", &Outcome { code, stdout, stderr }.ok());
 }
 
@@ -278,9 +265,9 @@ fn batches(check: &Check) {
     check.run("batch advance b --output pictures").fails(13);
     check.run("batch run jobs.jsonl --output pictures --ledger other.db").fails(1);
     check.run("batch adopt --output pictures --ledger other.db").ok();
-    let words = ["--json", "batch", "run", "lost.jsonl", "--output", "refused"];
-    let refused = check.bench.kiln(&words).env("IMAGEKILN_API_KEY", "wrong").output().unwrap();
-    check.read("batch run", &Outcome::of(refused).fails(3));
+    let key = [("IMAGEKILN_API_KEY", "wrong")];
+    let refused = check.bench.run_with(&key, "--json batch run lost.jsonl --output refused");
+    check.read("batch run", &refused.fails(3));
     check.run("batch status --ledger refused").ok();
     check.run("batch limits --ledger refused").ok();
 }
@@ -317,8 +304,8 @@ fn interruptions(check: &Check) {
         bench.simulator.faults().add("slow-headers@submission=2:always").unwrap();
         bench
     };
-    let start = |bench: &Bench, words: &[&str]| {
-        let run = Running::start(&mut bench.kiln(&[&["--json"], words].concat()));
+    let start = |bench: &Bench, line: &str| {
+        let run = Running::start(&mut bench.kiln(&format!("--json {line}")));
         while bench.simulator.counts().accepted < 1 {
             thread::yield_now();
         }
@@ -330,12 +317,12 @@ fn interruptions(check: &Check) {
         check.read(command, &Outcome { code, stdout: stdout.into_bytes(), stderr }.fails(130));
     };
     let bench = slow();
-    read("generate", start(&bench, &fox(&["-o", "fox.png"])));
+    read("generate", start(&bench, "generate 'a fox' -s 64x64 -o fox.png"));
     let bench = slow();
-    let mut run = start(&bench, &RUN);
+    let mut run = start(&bench, RUN);
     run.until("\"stopping\"");
     run.interrupt();
     read("batch run", run);
     let bench = Bench::new();
-    check.read("batch run", &run_into_a_full_ledger(&bench, &["--json"]).fails(8));
+    check.read("batch run", &run_into_a_full_ledger(&bench, "--json").fails(8));
 }

@@ -35,7 +35,7 @@ fn the_person_decides_above_the_budget() {
     let text = questions[0]["params"]["message"].as_str().unwrap();
     assert!(questions.len() == 3 && text.contains("a red fox"), "{questions:?}");
     assert_paid(&bench, 2);
-    let mut mute = bench.kiln(&["mcp", "--budget", "2"]);
+    let mut mute = bench.kiln("mcp --budget 2");
     let refused = Agent::start(&mut mute).call("make", seed(3));
     assert!(refused["message"].as_str().unwrap().ends_with("of this start"), "{refused}");
     assert_paid(&bench, 2);

@@ -1,52 +1,41 @@
 //! `--listen`: clients over HTTP.
 
-use std::{
-    io::{BufRead as _, BufReader, Read as _, Write as _},
-    net::TcpStream,
-    process::{Child, Command, Stdio},
-};
+use std::process::Command;
 
 use serde_json::{Value, json};
 
 use super::{assert_paid, fox_with};
-use crate::bench::{Bench, Outcome};
+use crate::{bench::Bench, running::Running, server::exchange};
 
 const SERVER: [&str; 5] = ["mcp", "--budget", "7", "--listen", "127.0.0.1:0"];
 
 struct Listening {
-    child: Child,
+    run: Running,
     address: String,
     token: String,
 }
 
 impl Listening {
     fn start(command: &mut Command) -> Self {
-        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stderr.as_mut().unwrap()).read_line(&mut line).unwrap();
+        let mut run = Running::start(command);
+        let line = run.until("listening on ");
         let (address, token) = line.split_once("/mcp with the token ").unwrap();
         let address = address.strip_prefix("listening on http://").unwrap().to_owned();
         let token = token.split(',').next().unwrap().to_owned();
-        Self { child, address, token }
+        Self { run, address, token }
     }
 
     /// Posts a message. Returns the status, the headers and the body.
     fn send(&self, headers: &[&str], message: &Value) -> (u16, String, String) {
         let body = message.to_string();
-        let mut stream = TcpStream::connect(&self.address).unwrap();
         let headers: String = headers.iter().map(|header| format!("{header}\r\n")).collect();
-        write!(
-            stream,
+        let request = format!(
             "POST /mcp HTTP/1.1\r\n{headers}Content-Type: application/json\r\nAccept: \
              application/json, text/event-stream\r\nContent-Length: {}\r\nConnection: \
              close\r\n\r\n{body}",
             body.len()
-        )
-        .unwrap();
-        let mut response = String::new();
-        stream.read_to_string(&mut response).unwrap();
-        let (head, body) = response.split_once("\r\n\r\n").unwrap();
-        (head.split(' ').nth(1).unwrap().parse().unwrap(), head.to_owned(), body.to_owned())
+        );
+        exchange(&self.address, &request)
     }
 
     fn headers(&self) -> [String; 2] {
@@ -67,13 +56,6 @@ impl Listening {
         let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
         assert_eq!(session.send(&ready).0, 202);
         session
-    }
-}
-
-impl Drop for Listening {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 
@@ -102,7 +84,7 @@ impl Session<'_> {
 #[test]
 fn sessions_share_the_budget_and_the_pictures() {
     let bench = Bench::new();
-    let mut server = Listening::start(&mut bench.kiln(&SERVER));
+    let server = Listening::start(&mut bench.kiln(&SERVER));
     let (one, other) = (server.session(), server.session());
     let made = one.make(1);
     assert_eq!((&made["state"], &made["paid_now"]), (&json!("saved"), &json!(true)), "{made}");
@@ -112,9 +94,8 @@ fn sessions_share_the_budget_and_the_pictures() {
     let over = one.make(3);
     assert!(over["message"].as_str().unwrap().contains("1.00 are left of"), "{over}");
     assert_paid(&bench, 2);
-    let id = server.child.id().to_string();
-    assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
-    assert_eq!(server.child.wait().unwrap().code(), Some(0));
+    server.run.signal("-TERM");
+    assert_eq!(server.run.end().0, 0);
 }
 
 #[test]
@@ -147,9 +128,12 @@ fn the_person_chooses_the_token_and_a_local_address() {
     assert_eq!(server.token, "$KILN_MCP_TOKEN");
     server.token = secret.to_owned();
     assert_eq!(server.session().make(1)["state"], "saved");
-    let mut short = bench.kiln(&SERVER);
-    let refused = Outcome::of(short.env("KILN_MCP_TOKEN", "short").output().unwrap()).fails(2);
-    assert!(refused.stderr.contains("is too short for a secret"), "{}", refused.stderr);
-    let refused = bench.run(&["mcp", "--budget", "7", "--listen", "0.0.0.0:0"]).fails(2);
-    assert!(refused.stderr.contains("is reachable from other machines"), "{}", refused.stderr);
+    bench
+        .run_with(&[("KILN_MCP_TOKEN", "short")], &SERVER)
+        .fails(2)
+        .says("is too short for a secret");
+    bench
+        .run("mcp --budget 7 --listen 0.0.0.0:0")
+        .fails(2)
+        .says("is reachable from other machines");
 }

@@ -3,14 +3,13 @@
 
 use std::{collections::BTreeSet, path::Path, time::Duration};
 
-use imagekiln_simulator::TaskView;
-use serde_json::Value;
-
 use super::Stage;
 use crate::{
-    bench::{Bench, png},
+    bench::png,
     book::{RUN, blocks::blocks},
+    history::history,
 };
+use imagekiln_simulator::TaskView;
 
 /// Longer than most commands take.
 const LONGEST: Duration = Duration::from_millis(600);
@@ -73,7 +72,7 @@ fn survives(code: &str) {
         }
     }
     // `kiln task submit` does not wait.
-    stage.bench.run(&["resume"]).ok();
+    stage.bench.run("resume").ok();
     let history = history(&stage.bench);
     let paid: Vec<_> = history.iter().filter(|entry| !entry["id"].is_null()).collect();
     assert!(paid.iter().all(|entry| entry["state"] == "saved"), "{paid:?}");
@@ -82,15 +81,10 @@ fn survives(code: &str) {
     assert_eq!(files.len(), paid.len(), "a picture was replaced");
 }
 
-fn history(bench: &Bench) -> Vec<Value> {
-    let listed = bench.run(&["history", "--json", "--limit", "1000"]).ok().text();
-    listed.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-}
-
 /// Saves what a killed command submitted. A person looks for what `kiln` does not know.
 fn resumed(stage: &mut Stage, before: usize) {
     let paid = stage.account().len();
-    stage.kill(&mut stage.bench.kiln(&["resume"]), LONGEST);
+    stage.kill(&mut stage.bench.kiln("resume"), LONGEST);
     let bench = &stage.bench;
     let entries = history(bench);
     let mut lost = stage.account().split_off(before);
@@ -104,7 +98,7 @@ fn resumed(stage: &mut Stage, before: usize) {
         };
     }
     assert!(lost.is_empty(), "paid, and not in the history: {lost:?}");
-    bench.run(&["resume"]).ok();
+    bench.run("resume").ok();
     assert_eq!(stage.account().len(), paid, "a resume pays nothing");
 }
 

@@ -3,7 +3,7 @@
 use crate::{
     assert_shown,
     batch::stopping::RUN,
-    bench::{AGES, Bench, Place},
+    bench::{AGES, Bench},
     terminal::{Setup, Terminal},
 };
 
@@ -19,7 +19,7 @@ fn until_bars(terminal: &mut Terminal, state: &str) {
 #[test]
 fn bars_are_shown_and_removed() {
     let bench = Bench::ready_after(AGES);
-    let mut terminal = Terminal::start(bench.kiln(&RUN));
+    let mut terminal = Terminal::start(bench.kiln(RUN));
     until_bars(&mut terminal, "submitted 1");
     assert!(terminal.text().contains("0/2 jobs"), "{}", terminal.text());
     bench.simulator.clock().advance(AGES);
@@ -33,10 +33,8 @@ fn bars_are_shown_and_removed() {
 #[test]
 fn a_job_without_a_picture_is_reported_above_the_bars() {
     let bench = Bench::ready_after(AGES);
-    let mut words = RUN.to_vec();
-    words.extend(["--prompt", "an owl [[request-moderated]]", "--max-active", "3"]);
-    words.retain(|word| *word != "--max-active=1");
-    let mut terminal = Terminal::start(bench.kiln(&words));
+    let owl = "--prompt 'an owl [[request-moderated]]' --max-active=3";
+    let mut terminal = Terminal::start(bench.kiln(&RUN.replace("--max-active=1", owl)));
     until_bars(&mut terminal, "submitted 3");
     bench.simulator.clock().advance(AGES);
     terminal.end().fails(5);
@@ -46,7 +44,7 @@ fn a_job_without_a_picture_is_reported_above_the_bars() {
 #[test]
 fn ctrl_c_leaves_no_bars() {
     let bench = Bench::ready_after(AGES);
-    let mut terminal = Terminal::start(bench.kiln(&RUN));
+    let mut terminal = Terminal::start(bench.kiln(RUN));
     until_bars(&mut terminal, "submitted 1");
     terminal.interrupt();
     terminal.until("stopping: no more jobs are submitted");
@@ -62,8 +60,7 @@ fn a_terminal_that_becomes_narrower_keeps_no_old_bars() {
     let bench = Bench::ready_after(AGES);
     // The bars are on the last rows of the screen.
     let setup = Setup { rows: 4, ..Setup::default() };
-    let words = RUN.map(|word| format!("'{word}'")).join(" ");
-    let line = format!("echo 1; echo 2; exec kiln {words}");
+    let line = format!("echo 1; echo 2; exec kiln {RUN}");
     let mut terminal = Terminal::start_with(bench.shell_command(&line), setup);
     until_bars(&mut terminal, "submitted 1");
     for (columns, rows) in [(30, 4), (15, 8), (100, 5), (43, 4)] {
@@ -88,16 +85,4 @@ fn a_terminal_that_becomes_narrower_keeps_no_old_bars() {
         "{}",
         terminal.screen()
     );
-}
-
-#[test]
-fn a_batch_says_that_it_waits_for_jobs() {
-    let place = Place::new();
-    let words = ["batch", "run", "-", "--format", "text", "--dry-run", "--output", "pictures"];
-    let mut terminal = Terminal::start(place.kiln(&words));
-    terminal.until("waiting for jobs on standard input; Ctrl-D ends them");
-    terminal.press("a red fox\n");
-    terminal.press("\u{4}");
-    terminal.end().ok();
-    assert!(terminal.text().contains("1 job from stdin"), "{}", terminal.text());
 }

@@ -32,7 +32,7 @@ fn written(command: Command) -> String {
 #[test]
 fn the_words_that_matter_are_coloured_on_a_terminal() {
     let place = Place::new();
-    let mut terminal = Terminal::start(place.kiln(&["generate", "a fox"]));
+    let mut terminal = Terminal::start(place.kiln("generate 'a fox'"));
     terminal.end().fails(2);
     assert_eq!(terminal.pen("error:").foreground(), RED);
     assert_eq!(terminal.pen("advice:").foreground(), CYAN);
@@ -40,8 +40,8 @@ fn the_words_that_matter_are_coloured_on_a_terminal() {
 
     let bench = Bench::new();
     bench.place.write("fox.png", "another fox");
-    let words = ["generate", "a fox", "--width=64", "--height=64", "-o", "fox.png"];
-    let mut terminal = Terminal::start(bench.kiln(&words));
+    let mut terminal =
+        Terminal::start(bench.kiln("generate 'a fox' --width=64 --height=64 -o fox.png"));
     terminal.end().ok();
     assert_eq!(terminal.pen("warning:").foreground(), YELLOW);
     assert_eq!(terminal.pen("fox-2.png: PNG").foreground(), GREEN);
@@ -56,7 +56,7 @@ fn help_and_tables_have_headings_on_a_terminal() {
         terminal.end().ok();
         assert!(terminal.pen(heading).is_bold(), "{words:?}");
     }
-    let mut terminal = Terminal::start(place.kiln(&["models"]));
+    let mut terminal = Terminal::start(place.kiln("models"));
     terminal.end().ok();
     assert!(terminal.pen("gen-2-pro").is_default());
 }

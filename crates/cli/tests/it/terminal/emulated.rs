@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use avt::{Color, Pen};
+use avt::Pen;
 use pty_process::{
     Size,
     blocking::{self, Pty},
@@ -19,7 +19,7 @@ use pty_process::{
 use rustix::termios::{LocalModes, tcgetattr};
 use tokio::time::Instant;
 
-use crate::bench::{Outcome, Place};
+use crate::bench::Outcome;
 
 /// A test fails if the screen does not show what it waits for.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -267,28 +267,4 @@ fn read_from(mut pty: File) -> mpsc::Receiver<Vec<u8>> {
 fn joined(rows: Vec<String>) -> String {
     let rows: Vec<&str> = rows.iter().map(|row| row.trim_end()).collect();
     rows.join("\n").trim_end().to_owned()
-}
-
-#[test]
-fn the_emulator_shows_what_a_program_does() {
-    let place = Place::new();
-    let mut command = place.command("sh");
-    command.args([
-        "-c",
-        r"trap 'printf \\033[?25h; exit 3' INT
-          printf 'é \033[31;1mred\033[m\033[?25l'; read _; printf \\n; read _",
-    ]);
-    let mut terminal = Terminal::start_with(command, Setup { columns: 4, ..Setup::default() });
-    terminal.until_it("the end of the text", |terminal| !terminal.shows_cursor());
-    assert_eq!(terminal.screen(), "é re\nd");
-    assert_eq!((terminal.text().as_str(), terminal.cursor()), ("é red", (1, 1)));
-    assert_eq!(terminal.pen("re").foreground(), Some(Color::Indexed(1)));
-    assert!(terminal.pen("re").is_bold() && terminal.pen("é").is_default());
-    terminal.resize(80, 24);
-    assert_eq!(terminal.screen(), "é red");
-    terminal.press("\r");
-    terminal.until_it("the next line", |terminal| terminal.cursor().0 == 2);
-    terminal.interrupt();
-    terminal.end().fails(3);
-    assert!(terminal.shows_cursor());
 }

@@ -6,6 +6,7 @@ use image::{ImageFormat, Rgb, RgbImage};
 use serde_json::json;
 
 use crate::{bench::Place, server::Server};
+use imagekiln_testbed::picture::encoded;
 
 /// Two rows of pixels, and half a row.
 pub const BLOCKS: &str = "\
@@ -15,12 +16,6 @@ pub const BLOCKS: &str = "\
 pub fn picture() -> RgbImage {
     let rows = [[[255, 0, 0], [0, 255, 0]], [[0, 0, 255], [9, 8, 7]], [[1, 2, 3], [4, 5, 6]]];
     RgbImage::from_fn(2, 3, |x, y| Rgb(rows[y as usize][x as usize]))
-}
-
-fn encoded(picture: &RgbImage) -> Vec<u8> {
-    let mut file = std::io::Cursor::new(Vec::new());
-    picture.write_to(&mut file, ImageFormat::Png).unwrap();
-    file.into_inner()
 }
 
 /// A service with a task that is ready, and a directory.
@@ -34,26 +29,24 @@ impl Gallery {
         Self { place: Place::new(), server: Server::new() }
     }
 
-    /// Saves the picture of the task.
+    /// Saves the picture of the task, for a terminal without a protocol for pictures.
     pub fn save(&self) -> Command {
         let url = format!("{}/poll", self.server.url());
         let task = json!({ "id": "t1", "polling_url": url }).to_string();
         let words = ["task", "save", &task, "--output", "fox.png", "--show"];
         let mut command = self.place.kiln(&words);
-        self.server.point(&mut command).env("COLORTERM", "truecolor");
+        self.server.point(&mut command).env("TERM", "linux").env("COLORTERM", "truecolor");
         command
     }
 
     /// Responds to the poll and the download.
     pub fn deliver(&self, picture: &RgbImage) {
-        self.deliver_file(&encoded(picture));
+        self.deliver_file(&encoded(picture.clone(), ImageFormat::Png));
     }
 
     /// Responds to the poll, and to the download with this file.
     pub fn deliver_file(&self, file: &[u8]) {
-        let ready =
-            json!({ "status": "Ready", "result": { "sample": self.server.url() + "/fox.png" } });
-        self.server.next().respond(200, &ready);
+        self.server.next().respond(200, &self.server.ready());
         self.server.next().send(file);
     }
 }

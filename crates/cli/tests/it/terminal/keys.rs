@@ -11,7 +11,7 @@ use crate::{
 #[test]
 fn a_typed_key_is_not_shown() {
     let place = Place::new();
-    let mut terminal = Terminal::start(place.kiln(&["config", "login", "--profile", "work"]));
+    let mut terminal = Terminal::start(place.kiln("config login --profile work"));
     terminal.until("API key of profile `work`:");
     terminal.press("sk-typed\r");
     terminal.end().ok();
@@ -40,6 +40,7 @@ fn a_prompt_and_jobs_can_be_typed() {
     terminal.until("waiting for jobs on standard input; Ctrl-D ends them");
     terminal.press("a fox\r\x04");
     terminal.end().ok();
+    assert!(terminal.text().contains("1 job from stdin"), "{}", terminal.text());
 }
 
 #[test]
@@ -58,7 +59,7 @@ fn images_and_tasks_are_not_typed() {
 #[test]
 fn ctrl_c_at_a_hidden_input_shows_typed_text_again() {
     let place = Place::new();
-    let mut terminal = Terminal::start(place.kiln(&["config", "login"]));
+    let mut terminal = Terminal::start(place.kiln("config login"));
     terminal.until("API key of profile `default`:");
     assert!(!terminal.echoes());
     terminal.press("sk-ty");
@@ -75,7 +76,7 @@ fn an_editor_opens_the_file_which_is_checked_afterwards() {
     let place = Place::new();
     place.write("editor", "echo \"$1 = '$2'\" > \"$3\"; exit ${CODE:-0}");
     let edit = |editor: &str, code: &str, expected: i32| {
-        let mut command = place.kiln(&["config", "edit"]);
+        let mut command = place.kiln("config edit");
         command.env("VISUAL", editor).env("EDITOR", "false").env("CODE", code);
         let setup = Setup { columns: 200, ..Setup::default() };
         let mut terminal = Terminal::start_with(command, setup);

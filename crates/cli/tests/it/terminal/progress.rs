@@ -5,10 +5,10 @@ use std::process::Command;
 use serde_json::json;
 
 use crate::{
-    bench::{AGES, Bench, Place, png},
+    bench::{Place, png},
     running::Running,
     server::Server,
-    terminal::{Setup, Terminal},
+    terminal::Terminal,
 };
 
 fn fox(place: &Place, server: &Server, flags: &[&str]) -> Command {
@@ -49,8 +49,7 @@ fn the_line_says_what_is_waited_for() {
     until_written(&mut terminal, "the service asks to wait 1 s (429); next poll in ");
     server.next().respond(200, &json!({ "id": "7c1e4b0a-5d2f", "status": "In\u{1b}[31m line" }));
     until_written(&mut terminal, "task 7c1e4b0a: In [31m line (");
-    let ready = json!({ "status": "Ready", "result": { "sample": server.url() + "/fox.png" } });
-    server.next().respond(200, &ready);
+    server.next().respond(200, &server.ready());
 
     server.next().respond(500, &busy);
     until_written(&mut terminal, "the download failed (500); attempt 2 of 4 in 1 s (");
@@ -90,24 +89,4 @@ fn a_wait_is_noted_where_there_is_no_progress_line() {
         assert_eq!(stdout, "");
         assert!(said.starts_with(noted), "{said}");
     }
-}
-
-#[test]
-fn the_line_fits_a_resized_terminal() {
-    let bench = Bench::ready_after(AGES);
-    let words = ["generate", "a fox", "--width=64", "--height=64", "-o", "fox.png"];
-    let setup = Setup { columns: 60, ..Setup::default() };
-    let mut terminal = Terminal::start_with(bench.kiln(&words), setup);
-    terminal.until(": Pending (");
-    terminal.resize(24, 24);
-    until_written(&mut terminal, "task ");
-    terminal.until_it("a shorter line", |terminal| terminal.screen().contains("... ("));
-    terminal.resize(80, 24);
-    terminal.until(": Pending (");
-    bench.simulator.clock().advance(AGES);
-    terminal.end().ok();
-    let text = terminal.text();
-    assert!(text.contains("saved fox.png: PNG, 64 x 64 pixels"), "{text}");
-    assert_eq!(text.lines().count(), 2, "{text}");
-    assert!(terminal.shows_cursor());
 }

@@ -67,7 +67,7 @@ fn from_nothing_to_a_first_picture() {
     assert_eq!(bench.simulator.counts().accepted, 1);
     assert_eq!(bench.last_request()["prompt"], "a red fox in the snow");
     assert_eq!(place.files().len(), 1);
-    let history = place.run(&["history"]).ok().text();
+    let history = place.run("history").ok().text();
     assert!(history.contains("saved") && history.contains(&place.files()[0]), "{history}");
     for secret in ["sk-a", bench.simulator.api_key()] {
         assert!(!terminal.raw().contains(secret), "{}", terminal.raw());
@@ -141,7 +141,7 @@ fn an_interrupted_first_picture_can_be_resumed() {
     terminal.end().fails(130);
     assert!(terminal.text().contains("task save @1 --profile work"), "{}", terminal.text());
     bench.simulator.clock().advance(AGES);
-    place.run(&["task", "save", "@1", "--profile", "work"]).ok();
+    place.run("task save @1 --profile work").ok();
     assert_eq!((bench.simulator.counts().accepted, place.files().len()), (1, 1));
 }
 
@@ -176,7 +176,7 @@ fn a_wrong_key_is_found_before_a_picture_is_offered() {
 fn without_a_terminal_it_names_the_commands_for_scripts() {
     let place = Place::new();
     for outcome in [
-        place.run(&["setup"]),
+        place.run("setup"),
         Terminal::start_with(
             setup(&place, &[]),
             Setup { piped: Piped::Stderr, ..Setup::default() },

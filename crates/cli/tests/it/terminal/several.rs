@@ -57,9 +57,8 @@ fn a_person_is_asked_about_many_pictures() {
 #[test]
 fn a_person_is_asked_whether_single_words_are_prompts() {
     let bench = Bench::new();
-    let words = ["generate", "fox", "owl", "-s=64x64", "-o", "{seed}.{ext}"];
     for (answer, exit, accepted) in [("\r", 130, 0), ("y\r", 0, 2)] {
-        let mut terminal = Terminal::start(bench.kiln(&words));
+        let mut terminal = Terminal::start(bench.kiln("generate fox owl -s=64x64 -o {seed}.{ext}"));
         terminal.until("Make 2 pictures, of `fox` and `owl`? [y/N]:");
         terminal.press(answer);
         terminal.end().fails(exit);
@@ -78,6 +77,6 @@ fn ctrl_c_says_what_continues_and_leaves_a_clean_terminal() {
     assert!(text.contains("\nadvice: `kiln resume`"), "{text}");
     assert!(terminal.shows_cursor());
     bench.simulator.clock().advance(AGES);
-    bench.run(&["resume"]).ok();
+    bench.run("resume").ok();
     assert_eq!(bench.place.files().len(), 2);
 }

@@ -1,10 +1,12 @@
 //! A terminal as a picture.
 
-use std::{fmt::Write as _, io::Cursor};
+use std::fmt::Write as _;
 
 use avt::{Cell, Color, Line, Pen, Rgb};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use image::{ImageFormat, Rgba, RgbaImage};
+
+use imagekiln_testbed::picture::encoded;
 
 /// The size of a character in pixels. Half of it is a square, so that half blocks are pixels.
 const WIDTH: usize = 9;
@@ -119,9 +121,7 @@ fn half_blocks(columns: usize, rows: &[Line]) -> Vec<u8> {
             }
         }
     }
-    let mut file = Cursor::new(Vec::new());
-    image.write_to(&mut file, ImageFormat::Png).unwrap();
-    file.into_inner()
+    encoded(image, ImageFormat::Png)
 }
 
 /// The text of cells in the same colour. Its length is fixed, because fonts differ.

@@ -32,7 +32,7 @@ fn every_table_fits_a_narrow_terminal_and_is_complete_in_a_pipe() {
     let long = "🦊狐 a red fox in the snow, at night, near a river of ice";
     bench.place.write("prompts.txt", format!("{long}\na grey wolf\n"));
     bench.run(&["generate", long, "-s", "64x64", "-o", "狐.png"]).ok();
-    bench.run(&["task", "submit", "gen-2-pro", "--prompt=x"]).ok();
+    bench.run("task submit gen-2-pro --prompt=x").ok();
     let mut shown = Vec::new();
     for line in COMMANDS {
         let words: Vec<&str> = line.split(' ').collect();

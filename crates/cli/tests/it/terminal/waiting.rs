@@ -8,18 +8,7 @@ use crate::{
     terminal::{Piped, Setup, Terminal},
 };
 
-const FOX: [&str; 10] = [
-    "run",
-    "gen-2-pro",
-    "--prompt",
-    "a fox",
-    "--width=64",
-    "--height=64",
-    "--seed=7",
-    "--output",
-    "fox.png",
-    "--deadline=1h",
-];
+const FOX: &str = "run gen-2-pro --prompt 'a fox' -s 64x64 --seed=7 --output fox.png --deadline=1h";
 
 /// The terminal after a task that nobody interrupted.
 fn saved(bench: &Bench) -> String {
@@ -33,7 +22,7 @@ fn saved(bench: &Bench) -> String {
 #[test]
 fn the_progress_is_shown_while_a_task_waits_and_removed_afterwards() {
     let bench = Bench::ready_after(AGES);
-    let mut terminal = Terminal::start(bench.kiln(&FOX));
+    let mut terminal = Terminal::start(bench.kiln(FOX));
     terminal.until("Pending");
     let (row, _) = terminal.cursor();
     assert!(row <= 1, "{}", terminal.screen());
@@ -48,7 +37,7 @@ fn the_progress_is_shown_while_a_task_waits_and_removed_afterwards() {
 fn the_progress_is_shown_while_the_result_goes_to_a_pipe() {
     let bench = Bench::ready_after(AGES);
     let piped = Setup { piped: Piped::Stdout, ..Setup::default() };
-    let mut terminal = Terminal::start_with(bench.kiln(&FOX), piped);
+    let mut terminal = Terminal::start_with(bench.kiln(FOX), piped);
     terminal.until("Pending");
     bench.simulator.clock().advance(AGES);
     let outcome = terminal.end().ok();
@@ -57,18 +46,18 @@ fn the_progress_is_shown_while_the_result_goes_to_a_pipe() {
 
 #[test]
 fn nothing_moves_if_nobody_watches() {
-    let plain: [(&[&str], Piped); 4] = [
-        (&["--quiet"], Piped::Nothing),
-        (&["--json"], Piped::Nothing),
-        (&["--verbose"], Piped::Nothing),
-        (&[], Piped::Stderr),
-    ];
-    for (flags, piped) in plain {
+    for (flags, piped, term) in [
+        ("--quiet", Piped::Nothing, "xterm"),
+        ("--json", Piped::Nothing, "xterm"),
+        ("--verbose", Piped::Nothing, "xterm"),
+        ("", Piped::Stderr, "xterm"),
+        // It cannot move its cursor.
+        ("", Piped::Nothing, "dumb"),
+    ] {
         let bench = Bench::new();
-        let words = [&FOX, flags].concat();
         let setup = Setup { piped, ..Setup::default() };
-        let mut command = bench.kiln(&words);
-        command.env("NO_COLOR", "1");
+        let mut command = bench.kiln(&format!("{FOX} {flags}"));
+        command.env("NO_COLOR", "1").env("TERM", term);
         let mut terminal = Terminal::start_with(command, setup);
         let outcome = terminal.end().ok();
         let raw = terminal.raw().replace("\r\n", "\n") + &outcome.stderr;
@@ -80,7 +69,7 @@ fn nothing_moves_if_nobody_watches() {
 #[test]
 fn ctrl_c_while_a_task_waits_leaves_a_clean_terminal() {
     let bench = Bench::ready_after(AGES);
-    let mut terminal = Terminal::start(bench.kiln(&FOX));
+    let mut terminal = Terminal::start(bench.kiln(FOX));
     terminal.until("Pending");
     terminal.interrupt();
     terminal.end().fails(130);
@@ -93,7 +82,7 @@ fn ctrl_c_while_a_task_waits_leaves_a_clean_terminal() {
 #[test]
 fn ctrl_c_twice_during_a_submission_leaves_a_clean_terminal() {
     let (place, server) = (Place::new(), Server::new());
-    let mut command = place.kiln(&FOX);
+    let mut command = place.kiln(FOX);
     server.point(&mut command);
     let mut terminal = Terminal::start(command);
     let _post = server.next();
@@ -113,7 +102,7 @@ fn ctrl_c_twice_during_a_submission_leaves_a_clean_terminal() {
 fn a_terminal_that_becomes_narrower_keeps_no_old_progress() {
     let bench = Bench::ready_after(AGES);
     // The progress is on the last row of the screen.
-    let line = ["echo before; exec kiln", &FOX.join(" ").replace("a fox", "'a fox'")].join(" ");
+    let line = format!("echo before; exec kiln {FOX}");
     let setup = Setup { rows: 3, ..Setup::default() };
     let mut terminal = Terminal::start_with(bench.shell_command(&line), setup);
     terminal.until("Pending");
@@ -127,6 +116,7 @@ fn a_terminal_that_becomes_narrower_keeps_no_old_progress() {
             terminal.raw()[before..].contains("task")
                 && lines.len() == 3
                 && lines[2].chars().count() < columns.into()
+                && (columns > 20 || lines[2].contains("... ("))
         });
     }
     bench.simulator.clock().advance(AGES);
@@ -135,31 +125,13 @@ fn a_terminal_that_becomes_narrower_keeps_no_old_progress() {
 }
 
 #[test]
-fn a_terminal_that_cannot_move_its_cursor_shows_no_progress() {
-    let bench = Bench::new();
-    let mut command = bench.kiln(&FOX);
-    command.env("TERM", "dumb");
-    let mut terminal = Terminal::start(command);
-    terminal.end().ok();
-    assert_eq!(terminal.raw().replace("\r\n", "\n"), saved(&bench) + "\n");
-}
-
-#[test]
 fn a_resumed_picture_is_printed_above_the_progress() {
     let bench = Bench::ready_after(AGES);
     for name in ["fox.png", "wolf.png"] {
-        let words = [
-            "task",
-            "submit",
-            "gen-2-pro",
-            "--prompt=a fox",
-            "--width=64",
-            "--height=64",
-            "--seed=7",
-        ];
-        bench.run(&[&words[..], &["--output", name]].concat()).ok();
+        let submit = "task submit gen-2-pro --prompt 'a fox' -s 64x64 --seed=7 --output";
+        bench.run(&format!("{submit} {name}")).ok();
     }
-    let mut terminal = Terminal::start(bench.kiln(&["resume"]));
+    let mut terminal = Terminal::start(bench.kiln("resume"));
     terminal.until("wait for: 2");
     bench.simulator.clock().advance(AGES);
     terminal.end().ok();

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     assert_shown,
-    bench::{Bench, Outcome, Place},
+    bench::{Bench, Place},
 };
 use imagekiln_simulator::{Config, WebhookScheme, WebhookSettings};
 
@@ -38,19 +38,10 @@ fn with_secret(place: &Place, options: &[&str]) -> Command {
 
 /// Submits a task, and returns its id.
 fn submit(bench: &Bench, listening: &Listening, prompt: &str) -> String {
-    let mut command = bench.kiln(&[
-        "task",
-        "submit",
-        "gen-2-pro",
-        "--prompt",
-        prompt,
-        "--width",
-        "64",
-        "--height",
-        "64",
-    ]);
-    command.env("IMAGEKILN_WEBHOOK_URL", &listening.url).env("IMAGEKILN_WEBHOOK_SECRET", SECRET);
-    let task = Outcome::of(command.output().unwrap()).ok().json();
+    let webhook =
+        [("IMAGEKILN_WEBHOOK_URL", &*listening.url), ("IMAGEKILN_WEBHOOK_SECRET", SECRET)];
+    let line = format!("task submit gen-2-pro --prompt '{prompt}' -s 64x64");
+    let task = bench.run_with(&webhook, &line).ok().json();
     task["id"].as_str().unwrap().to_owned()
 }
 
@@ -89,23 +80,12 @@ fn a_forged_webhook_is_rejected() {
     // The two deliveries may arrive in either order.
     events.sort_by_key(|event| event["event"] == "refused");
     let [received, refused] = events;
-    assert_eq!(
-        (
-            &received["event"],
-            &received["verified"],
-            &received["task_id"],
-            &received["claimed_status"]
-        ),
-        (&json!("received"), &json!(true), &json!(id), &json!("Ready"))
-    );
+    let facts = ["event", "verified", "task_id", "claimed_status"].map(|name| &received[name]);
+    assert_eq!(json!(facts), json!(["received", true, id, "Ready"]));
     assert_eq!(received["body"]["id"], json!(id));
-    let bytes = bench
-        .simulator
-        .webhooks()
-        .iter()
-        .map(|webhook| webhook.body.expose().len())
-        .collect::<Vec<_>>();
-    assert!(bytes.iter().any(|bytes| refused["bytes"] == json!(bytes)), "{refused} {bytes:?}");
+    let sent = bench.simulator.webhooks();
+    let is_forged = |bytes: usize| refused["bytes"] == json!(bytes);
+    assert!(sent.iter().any(|webhook| is_forged(webhook.body.expose().len())), "{refused}");
     let expected = json!({
         "event": "refused",
         "verified": false,
@@ -142,7 +122,7 @@ fn rejected_deliveries_are_printed_without_their_content() {
 #[test]
 fn without_a_secret_deliveries_are_printed_as_unverified() {
     let place = Place::new();
-    let mut listening = Listening::start(&mut place.kiln(&["webhook", "listen"]));
+    let mut listening = Listening::start(&mut place.kiln("webhook listen"));
     assert_eq!(listening.post(&[hmac_header(BODY)], BODY), 204);
     assert_eq!(
         listening.line(),
@@ -150,15 +130,11 @@ fn without_a_secret_deliveries_are_printed_as_unverified() {
     );
     let wrapped = r#"{"data":{"task_id":"b\u001b[31m2","id":"other"},"status":7}"#;
     assert_eq!(listening.post(&[], wrapped), 204);
-    assert_eq!(
-        listening.line(),
-        "unverified: task b [31m2, no status; headers: content-length, host"
-    );
+    let printed = "unverified: task b [31m2, no status; headers: content-length, host";
+    assert_eq!(listening.line(), printed);
     assert_eq!(listening.post(&[], "status=ready"), 400);
-    assert_eq!(
-        listening.line(),
-        "rejected: the body is not JSON; 12 bytes; headers: content-length, host"
-    );
+    let printed = "rejected: the body is not JSON; 12 bytes; headers: content-length, host";
+    assert_eq!(listening.line(), printed);
     let long = format!(r#"{{"id":"{}"}}"#, "x".repeat(1025));
     assert_eq!(listening.post(&[], &long), 204);
     assert!(listening.line().starts_with("unverified: no task id found, no status"));
@@ -174,8 +150,7 @@ fn without_a_secret_deliveries_are_printed_as_unverified() {
 #[test]
 fn json_output_contains_unverified_deliveries() {
     let place = Place::new();
-    let mut listening =
-        Listening::start(&mut place.kiln(&["webhook", "listen", "--json", "--task-id", "/job/0"]));
+    let mut listening = Listening::start(&mut place.kiln("webhook listen --json --task-id /job/0"));
     let body = "{\"job\":[\"a\u{202e}b\"],\"id\":\"other\",\"status\":\"Ready\"}";
     assert_eq!(listening.post(&["webhook-id: msg_1".to_owned()], body), 204);
     let line = listening.line();
@@ -216,12 +191,8 @@ fn a_body_that_is_too_large_is_rejected() {
     }
     let largest = format!("{{\"id\":\"{}\"}}", "x".repeat(most - 9));
     assert_eq!(largest.len(), most);
-    let stream = listening.connect(&request(
-        "POST",
-        "/",
-        &with_length(&[hmac_header(&largest)], most),
-        &largest,
-    ));
+    let headers = with_length(&[hmac_header(&largest)], most);
+    let stream = listening.connect(&request("POST", "/", &headers, &largest));
     // The response follows the line, which is too long for the pipe's buffer. So is the id for a
     // task.
     assert_eq!(listening.json()["task_id"], Value::Null);
@@ -245,11 +216,8 @@ fn requests_that_are_not_deliveries_are_not_printed() {
     let place = Place::new();
     let mut listening = listen(&place, &["--path", "/hook"]);
     for path in ["/", "/hook/", "/hook/x", "/%68ook", "/HOOK"] {
-        assert_eq!(
-            status(&listening.send("POST", path, &["Content-Length: 0".to_owned()], "")),
-            404,
-            "{path}"
-        );
+        let head = listening.send("POST", path, &["Content-Length: 0".to_owned()], "");
+        assert_eq!(status(&head), 404, "{path}");
     }
     for method in ["GET", "PUT", "HEAD"] {
         let head = listening.send(method, "/hook?x=1", &[], "");

@@ -89,7 +89,8 @@ impl Listening {
     }
 }
 
-/// The outcome of a command that must fail before it listens, so that the test does not hang.
+/// The outcome of a command that must fail before it prints or serves anything. If it does not, it
+/// is killed, so that the test does not hang.
 pub fn not_listening(command: &mut Command) -> Outcome {
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();

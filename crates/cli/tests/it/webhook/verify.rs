@@ -1,20 +1,17 @@
 //! `kiln webhook verify`: the webhooks that are accepted.
 
-use std::{
-    io::Write,
-    process::{Command, Stdio},
-};
+use std::process::Command;
 
 use serde_json::{Value, json};
 
 use super::signed::{BODY, SECRET, base64, hex, hmac, hmac_header, now, standard_headers};
-use crate::bench::{Outcome, Place};
+use crate::bench::{Outcome, Place, Words as _};
 
 /// A directory with a recorded body, and the command that verifies it with these headers.
 pub fn recorded(body: &str, headers: &[String], options: &[&str]) -> (Place, Command) {
     let place = Place::new();
     place.write("body.json", body);
-    let mut command = place.kiln(&["webhook", "verify", "body.json"]);
+    let mut command = place.kiln("webhook verify body.json");
     for header in headers {
         command.args(["--header", header]);
     }
@@ -22,9 +19,10 @@ pub fn recorded(body: &str, headers: &[String], options: &[&str]) -> (Place, Com
     (place, command)
 }
 
-fn verify(body: &str, headers: &[String], options: &[&str]) -> Outcome {
+/// Verifies a recorded body with these headers.
+pub fn verify(body: &str, headers: &[String], options: &[&str]) -> Outcome {
     let (_place, mut command) = recorded(body, headers, options);
-    Outcome::of(command.output().unwrap())
+    Outcome::of_run(&mut command)
 }
 
 #[test]
@@ -39,9 +37,8 @@ fn each_scheme_is_verified() {
         (&[plain], "--prefix= --encoding hex"),
     ];
     for (headers, options) in cases {
-        let options: Vec<&str> = options.split_whitespace().collect();
-        let outcome = verify(BODY, headers, &options).ok();
-        assert_eq!(outcome.text(), "verified: task a1, claims Ready\n", "{options:?}");
+        let outcome = verify(BODY, headers, &options.words()).ok();
+        assert_eq!(outcome.text(), "verified: task a1, claims Ready\n", "{options}");
         assert_eq!(outcome.stderr, "");
     }
     let standard =
@@ -51,8 +48,7 @@ fn each_scheme_is_verified() {
     let own = standard_headers("msg_1", now(), BODY).map(|line| line.replace("webhook-", "svix-"));
     let options = "--scheme standard --id-header svix-id --timestamp-header svix-timestamp \
                    --signature-header svix-signature";
-    let options: Vec<&str> = options.split_whitespace().collect();
-    let own = verify(BODY, &own, &options).ok();
+    let own = verify(BODY, &own, &options.words()).ok();
     assert_eq!(own.text(), standard.text());
 }
 
@@ -69,11 +65,10 @@ fn json_output_contains_the_event() {
 #[test]
 fn the_body_may_come_from_standard_input() {
     let place = Place::new();
-    let mut command = place.kiln(&["webhook", "verify", "-", "-H", &hmac_header(BODY)]);
-    command.env("IMAGEKILN_WEBHOOK_SECRET", SECRET).stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
-    child.stdin.take().unwrap().write_all(BODY.as_bytes()).unwrap();
-    let outcome = Outcome::of(child.wait_with_output().unwrap()).ok();
+    place.write("secret", SECRET);
+    let header = hmac_header(BODY);
+    let words = ["webhook", "verify", "-", "-H", &header, "--secret-file", "secret"];
+    let outcome = place.run_with_stdin(&words, BODY.as_bytes()).ok();
     assert_eq!(outcome.text(), "verified: task a1, claims Ready\n");
 }
 
@@ -86,12 +81,12 @@ fn several_secrets_are_accepted_while_one_is_replaced() {
         let (place, mut command) = recorded(BODY, &[hmac_header(BODY)], &options);
         place.write("new", format!("\u{feff}{new}"));
         place.write("old", old);
-        Outcome::of(command.env_remove("IMAGEKILN_WEBHOOK_SECRET").output().unwrap()).ok();
+        Outcome::of_run(command.env_remove("IMAGEKILN_WEBHOOK_SECRET")).ok();
     }
     // The secret in the environment is accepted as well as those in files.
     let (place, mut command) = recorded(BODY, &[hmac_header(BODY)], &["--secret-file", "new"]);
     place.write("new", "another secret");
-    Outcome::of(command.output().unwrap()).ok();
+    Outcome::of_run(&mut command).ok();
 }
 
 #[test]
@@ -102,7 +97,7 @@ fn only_one_trailing_newline_is_removed_from_a_secret() {
         let (place, mut command) =
             recorded(BODY, &[hmac_header(BODY)], &["--secret-file", "secret"]);
         place.write("secret", &file);
-        Outcome::of(command.env_remove("IMAGEKILN_WEBHOOK_SECRET").output().unwrap()).fails(code);
+        Outcome::of_run(command.env_remove("IMAGEKILN_WEBHOOK_SECRET")).fails(code);
     }
 }
 
