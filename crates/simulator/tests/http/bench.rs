@@ -37,25 +37,20 @@ impl Response {
         serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
-    /// The `(loc, type)` of each violation, with the location joined by dots.
-    pub fn violations(&self) -> Vec<(String, String)> {
+    /// The location and the type of each violation, such as `body.width missing`.
+    pub fn violations(&self) -> Vec<String> {
         assert_eq!(self.status, 422, "{self:?}");
         let body = self.json();
-        let mut found: Vec<_> = body["detail"]
-            .as_array()
-            .expect("detail is not a list")
-            .iter()
-            .map(|violation| {
-                assert!(violation["msg"].as_str().is_some_and(|msg| !msg.is_empty()));
-                let loc = violation["loc"].as_array().expect("loc is not a list").iter();
-                let loc: Vec<_> =
-                    loc.map(|step| step.as_str().map_or(step.to_string(), str::to_owned)).collect();
-                (
-                    loc.join("."),
-                    violation["type"].as_str().expect("type is not a string").to_owned(),
-                )
-            })
-            .collect();
+        let violations = body["detail"].as_array().expect("detail is not a list").iter();
+        let found = violations.map(|violation| {
+            assert!(violation["msg"].as_str().is_some_and(|msg| !msg.is_empty()));
+            let loc = violation["loc"].as_array().expect("loc is not a list").iter();
+            let loc: Vec<_> =
+                loc.map(|step| step.as_str().map_or(step.to_string(), str::to_owned)).collect();
+            let kind = violation["type"].as_str().expect("type is not a string");
+            format!("{} {kind}", loc.join("."))
+        });
+        let mut found: Vec<_> = found.collect();
         found.sort();
         found
     }

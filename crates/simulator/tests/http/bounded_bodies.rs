@@ -24,13 +24,13 @@ async fn bodies_with_too_many_values_are_rejected() {
     assert_eq!(bench.post_bytes("/v1/gen-2-pro", body(3331)).await.status, 200);
     for count in [3332, 100_000] {
         let response = bench.post_bytes("/v1/gen-2-pro", body(count)).await;
-        assert_eq!(response.violations(), [("body".to_owned(), "value_error".to_owned())]);
+        assert_eq!(response.violations(), ["body value_error"]);
         let message = response.json()["detail"][0]["msg"].to_string();
         assert!(message.contains("more than 10000 values"), "{message}");
     }
     for not_json in ["{", "[1,", "nul", "\"\\x\"", &"[".repeat(1000)] {
         let response = bench.post_bytes("/v1/gen-2-pro", not_json.to_owned()).await;
-        assert_eq!(response.violations()[0].1, "json_invalid", "{not_json}");
+        assert!(response.violations()[0].ends_with(" json_invalid"), "{not_json}");
     }
 }
 
@@ -40,12 +40,12 @@ async fn names_and_texts_are_bounded() {
     let named = |length: usize| json!({ "prompt": "x", "n".repeat(length): 1 });
     assert_eq!(bench.post("/v1/gen-2-pro", &named(256)).await.status, 200);
     let response = bench.post("/v1/gen-2-pro", &named(257)).await;
-    assert_eq!(response.violations(), [("body".to_owned(), "value_error".to_owned())]);
+    assert_eq!(response.violations(), ["body value_error"]);
     assert!(response.body.len() < 200, "{response:?}");
     let prompted = |length: usize| json!({ "prompt": "x".repeat(length) });
     assert_eq!(bench.post("/v1/gen-2-pro", &prompted(1 << 20)).await.status, 200);
     let response = bench.post("/v1/gen-2-pro", &prompted((1 << 20) + 1)).await;
-    assert_eq!(response.violations(), [("body".to_owned(), "value_error".to_owned())]);
+    assert_eq!(response.violations(), ["body value_error"]);
 }
 
 #[tokio::test]
@@ -54,9 +54,9 @@ async fn names_in_responses_are_short_and_printable() {
     let image = "iVBORw0KGgoAAAANSUhEUgAA";
     let name = format!("\u{1b}[31m\u{202e}{}", "n".repeat(200));
     let response = bench.post("/v1/gen-pro-1.0-canny", &json!({ name: image })).await;
-    let locs: Vec<_> = response.violations().into_iter().map(|(loc, _)| loc).collect();
-    let shown = format!("body.?[31m?{}", "n".repeat(122));
-    assert!(locs.contains(&shown), "{locs:?}");
+    let found = response.violations();
+    let shown = format!("body.?[31m?{} ", "n".repeat(122));
+    assert!(found.iter().any(|one| one.starts_with(&shown)), "{found:?}");
     let id = "%1b%E2%80%AE".to_owned() + &"i".repeat(2000);
     let poll = bench.get(&format!("{}/v1/get_result?id={id}", bench.sim.base_url())).await;
     assert_eq!(poll.json()["id"], format!("??{}", "i".repeat(126)));

@@ -28,7 +28,7 @@ async fn a_megapixel_can_have_a_million_pixels() {
         let path = format!("/v1/{path}");
         binary.submit(&path, &body).await;
         let found = decimal.post(&path, &body).await.violations();
-        assert_eq!(found, [(loc.to_owned(), "value_error".to_owned())], "{path}");
+        assert_eq!(found, [format!("{loc} value_error")], "{path}");
     }
     let body = json!({ "person": png(1001, 2000) });
     let view = |bench: &Bench, task: &Value| bench.sim.task(task["id"].as_str().unwrap()).unwrap();

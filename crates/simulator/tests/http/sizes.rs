@@ -63,30 +63,26 @@ async fn every_way_to_request_a_size() {
 async fn invalid_sizes_are_rejected() {
     let bench = Bench::new().await;
     for (path, body, expected) in [
-        (
-            "gen-2-pro",
-            json!({ "prompt": "x", "width": 8193 }),
-            vec![("body.width", "less_than_equal")],
-        ),
+        ("gen-2-pro", json!({ "prompt": "x", "width": 8193 }), vec!["body.width less_than_equal"]),
         (
             "gen-2-pro",
             json!({ "prompt": "x", "width": 1e300, "height": u64::MAX }),
-            vec![("body.height", "less_than_equal"), ("body.width", "less_than_equal")],
+            vec!["body.height less_than_equal", "body.width less_than_equal"],
         ),
         (
             "gen-2-pro",
             json!({ "prompt": "x", "width": 8192, "height": 8192 }),
-            vec![("body", "value_error")],
+            vec!["body value_error"],
         ),
         (
             "gen-tools/outpainting-v1",
             json!({ "width": 1 << 20, "height": 0 }),
-            vec![("body.height", "greater_than_equal"), ("body.width", "less_than_equal")],
+            vec!["body.height greater_than_equal", "body.width less_than_equal"],
         ),
         (
             "gen-tools/outpainting-v1",
             json!({ "width": 2048, "height": 2049 }),
-            vec![("body", "value_error")],
+            vec!["body value_error"],
         ),
         (
             "gen-tools/outpainting-v1",
@@ -97,10 +93,10 @@ async fn invalid_sizes_are_rejected() {
                 "reference_offset_y": 1e9,
             }),
             vec![
-                ("body.height", "int_from_float"),
-                ("body.reference_offset_x", "int_type"),
-                ("body.reference_offset_y", "less_than_equal"),
-                ("body.width", "int_parsing"),
+                "body.height int_from_float",
+                "body.reference_offset_x int_type",
+                "body.reference_offset_y less_than_equal",
+                "body.width int_parsing",
             ],
         ),
         (
@@ -112,24 +108,16 @@ async fn invalid_sizes_are_rejected() {
                 "reference_offset_x": 200,
                 "reference_offset_y": -8,
             }),
-            vec![
-                ("body.reference_offset_x", "value_error"),
-                ("body.reference_offset_y", "value_error"),
-            ],
+            vec!["body.reference_offset_x value_error", "body.reference_offset_y value_error"],
         ),
-        (
-            "gen-tools/erase-v1",
-            json!({ "dilation": -1 }),
-            vec![("body.dilation", "greater_than_equal")],
-        ),
+        ("gen-tools/erase-v1", json!({ "dilation": -1 }), vec!["body.dilation greater_than_equal"]),
         (
             "gen-tools/vto-v2",
             json!({ "person": { "photos": [png(2048, 2049)] } }),
-            vec![("body.person.photos.0", "value_error")],
+            vec!["body.person.photos.0 value_error"],
         ),
     ] {
         let found = bench.post(&format!("/v1/{path}"), &body).await.violations();
-        let found: Vec<_> = found.iter().map(|(loc, kind)| (loc.as_str(), kind.as_str())).collect();
         assert_eq!(found, expected, "{path} {body}");
     }
 }
