@@ -5,7 +5,10 @@ use serde_json::json;
 use imagekiln_simulator::{Config, Faults};
 use imagekiln_testbed::Trial;
 
-use super::stage::{self, Stage};
+use super::{
+    bench::small,
+    stage::{self, Stage},
+};
 
 pub fn tests() -> Vec<Trial> {
     vec![
@@ -23,7 +26,7 @@ pub fn tests() -> Vec<Trial> {
 async fn a_fault_that_is_switched_on_takes_effect_on_the_next_request(stage: &Stage<'_>) {
     let (bench, browser) = (&stage.bench, &stage.browser);
     let submit = async || {
-        let body = json!({ "prompt": "x", "width": 64, "height": 64 });
+        let body = small("x");
         bench.post("/v1/gen-2-pro", &body).await.status.as_u16()
     };
     assert_eq!(submit().await, 200);
@@ -71,8 +74,7 @@ async fn a_switch_uses_the_place_value_and_count_in_its_fields(stage: &Stage<'_>
     browser
         .wait("document.querySelector('.rules code')?.textContent === 'rate-limited@poll=7:2x'")
         .await;
-    let task =
-        bench.submit("/v1/gen-2-pro", &json!({ "prompt": "x", "width": 64, "height": 64 })).await;
+    let task = bench.submit("/v1/gen-2-pro", &small("x")).await;
     let poll = task["polling_url"].as_str().unwrap();
     for (status, left) in [(429, "1 more"), (429, "0 more"), (200, "0 more")] {
         let response = bench.get(poll).await;

@@ -6,7 +6,10 @@ use serde_json::json;
 use imagekiln_simulator::Config;
 use imagekiln_testbed::Trial;
 
-use super::stage::{self, Stage};
+use super::{
+    bench::small,
+    stage::{self, Stage},
+};
 
 pub fn tests() -> Vec<Trial> {
     vec![
@@ -17,7 +20,7 @@ pub fn tests() -> Vec<Trial> {
 }
 
 async fn submit(stage: &Stage<'_>) {
-    let body = json!({ "prompt": "a fox", "width": 64, "height": 64 });
+    let body = small("a fox");
     stage.bench.submit("/v1/gen-2-pro", &body).await;
 }
 

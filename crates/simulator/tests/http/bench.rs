@@ -6,15 +6,15 @@ use axum::{
     body::Bytes,
     http::{HeaderMap, Method, Request, StatusCode},
 };
-use base64::Engine as _;
-use http_body_util::{BodyExt as _, Full};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use http_body_util::{BodyExt as _, Empty, Full};
 use hyper_util::{
     client::legacy::Client, client::legacy::connect::HttpConnector, rt::TokioExecutor,
 };
-use image::ImageFormat;
-use serde_json::Value;
+use image::{DynamicImage, ImageFormat};
+use serde_json::{Value, json};
 
-use imagekiln_simulator::{Config, Finetune, Organization, Simulator};
+use imagekiln_simulator::{Config, Finetune, Organization, Simulator, TaskView};
 use imagekiln_testbed::picture;
 
 pub struct Bench {
@@ -120,6 +120,13 @@ impl Bench {
         self.send(Method::POST, &url, &headers, body).await
     }
 
+    /// Submits with another key.
+    pub async fn post_as(&self, key: &str, path: &str, body: &Value) -> Response {
+        let url = format!("{}{path}", self.sim.base_url());
+        let headers = [("x-key", key), ("content-type", "application/json")];
+        self.send(Method::POST, &url, &headers, body.to_string()).await
+    }
+
     pub async fn post(&self, path: &str, body: &Value) -> Response {
         self.post_bytes(path, body.to_string()).await
     }
@@ -135,6 +142,12 @@ impl Bench {
         self.send(Method::GET, url, &[("x-key", self.sim.api_key())], "").await
     }
 
+    /// Gets a URL with the key, and requests a fault.
+    pub async fn get_faulty(&self, url: &str, fault: &str) -> Response {
+        let headers = [("x-key", self.sim.api_key()), ("x-simulator-fault", fault)];
+        self.send(Method::GET, url, &headers, "").await
+    }
+
     /// Fetches a URL without the key.
     pub async fn fetch(&self, url: &str) -> Response {
         self.send(Method::GET, url, &[], "").await
@@ -144,6 +157,11 @@ impl Bench {
         let response = self.get(task["polling_url"].as_str().expect("no polling URL")).await;
         assert_eq!(response.status, 200, "{response:?}");
         response.json()
+    }
+
+    /// What the simulator knows of an accepted task.
+    pub fn view(&self, task: &Value) -> TaskView {
+        self.sim.task(task["id"].as_str().expect("no id")).expect("no such task")
     }
 
     /// Advances the clock until the task has ended, and returns its last poll.
@@ -168,12 +186,23 @@ impl Bench {
     }
 }
 
-/// An encoded image in base64.
-pub fn image(format: ImageFormat, width: u32, height: u32) -> String {
-    let file = picture::encoded(picture::gradient(width, height), format);
-    base64::engine::general_purpose::STANDARD.encode(file)
+/// A client of HTTP/2 that lets the server send so many bytes of each response before it reads them.
+pub fn http2(window: u32) -> Client<HttpConnector, Empty<Bytes>> {
+    let mut client = Client::builder(TokioExecutor::new());
+    client.http2_only(true).http2_initial_stream_window_size(window).build_http()
 }
 
+/// A request for a small picture.
+pub fn small(prompt: &str) -> Value {
+    json!({ "prompt": prompt, "width": 64, "height": 64 })
+}
+
+/// The png of a picture in base64.
+pub fn base64(picture: impl Into<DynamicImage>) -> String {
+    STANDARD.encode(picture::encoded(picture, ImageFormat::Png))
+}
+
+/// A png of this size in base64.
 pub fn png(width: u32, height: u32) -> String {
-    image(ImageFormat::Png, width, height)
+    base64(picture::gradient(width, height))
 }

@@ -3,7 +3,7 @@
 use axum::http::Method;
 
 use super::bench::{Bench, Response};
-use imagekiln_simulator::{Config, Simulator};
+use imagekiln_simulator::Config;
 
 const PAGE: &str = "http://localhost:3000";
 
@@ -55,9 +55,4 @@ async fn by_default_no_page_and_with_a_star_every_page_may_call_it() {
     let response = preflight(&bench(&[]).await, PAGE).await;
     assert_eq!((response.status.as_u16(), allowed(&response)), (405, None));
     assert_eq!(allowed(&preflight(&bench(&["*"]).await, PAGE).await), Some("*"));
-    for wrong in ["localhost:3000", "http://localhost:3000/", "null", ""] {
-        let config = Config { cors_origins: vec![wrong.to_owned()], ..Config::default() };
-        let error = Simulator::start(config).await.unwrap_err().to_string();
-        assert!(error.contains("cors_origins"), "{wrong}: {error}");
-    }
 }

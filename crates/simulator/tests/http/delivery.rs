@@ -2,15 +2,11 @@
 
 use std::time::Duration;
 
-use axum::{
-    body::Bytes,
-    http::{Method, Request, header},
-};
+use axum::http::{Method, Request, header};
 use http_body_util::{BodyExt as _, Empty};
-use hyper_util::{client::legacy::Client, rt::TokioExecutor};
 use serde_json::json;
 
-use super::bench::{Bench, png};
+use super::bench::{Bench, http2, png, small};
 use imagekiln_simulator::Config;
 
 #[tokio::test]
@@ -22,7 +18,7 @@ async fn a_url_is_valid_for_ten_minutes_after_the_task_is_ready() {
             &json!({ "prompt": "x", "width": 64, "height": 64, "input_image": png(20, 20) }),
         )
         .await;
-    let ready = bench.sim.task(task["id"].as_str().unwrap()).unwrap().final_at;
+    let ready = bench.view(&task).final_at;
     let sample = bench.sample(&task).await;
     assert_eq!(bench.fetch(&sample).await.status, 200);
     bench.sim.clock().advance_to(ready + Duration::from_secs(590));
@@ -41,7 +37,7 @@ async fn a_url_is_valid_for_ten_minutes_after_the_task_is_ready() {
 #[tokio::test]
 async fn a_modified_url_is_rejected() {
     let bench = Bench::new().await;
-    let body = json!({ "prompt": "x", "width": 64, "height": 64 });
+    let body = small("x");
     let (first, second) =
         (bench.submit("/v1/gen-2-pro", &body).await, bench.submit("/v1/gen-2-pro", &body).await);
     let (sample, other) = (bench.sample(&first).await, bench.sample(&second).await);
@@ -120,8 +116,7 @@ async fn a_head_request_has_the_headers_of_a_get_and_is_not_a_delivery() {
 #[tokio::test]
 async fn a_range_of_a_picture_can_be_fetched_and_is_not_a_delivery() {
     let bench = Bench::new().await;
-    let task =
-        bench.submit("/v1/gen-2-pro", &json!({ "prompt": "x", "width": 64, "height": 64 })).await;
+    let task = bench.submit("/v1/gen-2-pro", &small("x")).await;
     let sample = bench.sample(&task).await;
     let whole = bench.fetch(&sample).await;
     assert_eq!(
@@ -171,10 +166,7 @@ async fn only_complete_deliveries_are_counted() {
     let body = json!({ "prompt": "x", "width": 192, "height": 192, "output_format": "png" });
     let sample = bench.sample(&bench.submit("/v1/gen-2-pro", &body).await).await;
     // The simulator can send only 64 bytes until the client reads them.
-    let client = Client::builder(TokioExecutor::new())
-        .http2_only(true)
-        .http2_initial_stream_window_size(64)
-        .build_http::<Empty<Bytes>>();
+    let client = http2(64);
     let fetch = async || client.request(Request::get(&sample).body(Empty::new()).unwrap()).await;
     drop(fetch().await.unwrap());
     assert_eq!(bench.sim.counts().delivered, 0);

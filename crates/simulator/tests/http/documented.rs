@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, fmt::Write as _};
 use axum::http::Method;
 use serde_json::{Value, json};
 
-use crate::bench::Bench;
+use crate::bench::{Bench, small};
 use imagekiln_simulator::{Config, FaultPlace, Faults, KnownFault, Permission, Role, Simulator};
 
 const SETTINGS: &str = "docs/simulator/settings.md";
@@ -120,7 +120,7 @@ async fn words_select_the_listed_statuses() {
     for row in rows(BEHAVIOUR).filter(|row| row[0].starts_with("`[[")) {
         words += 1;
         let prompt = format!("a fox {}", row[0].trim_matches('`'));
-        let body = json!({ "prompt": prompt, "width": 64, "height": 64 });
+        let body = small(&prompt);
         let task = bench.submit("/v1/gen-2-pro", &body).await;
         let last = match row[1].strip_prefix("while in progress") {
             Some(_) => bench.poll(&task).await,

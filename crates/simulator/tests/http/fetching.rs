@@ -80,7 +80,7 @@ async fn a_fetched_image_is_like_one_in_the_request() {
     ] {
         let task = bench.submit(PATH, &json!({ "image": url, "seed": 7 })).await;
         assert_eq!((&task["input_mp"], &task["cost"]), (&json!(0.01), &inline["cost"]), "{url}");
-        let view = bench.sim.task(task["id"].as_str().unwrap()).unwrap();
+        let view = bench.view(&task);
         assert_eq!((view.width, view.height), (128, 64));
         assert!(!view.request.to_string().contains("hidden"), "{}", view.request);
         let sample = bench.sample(&task).await;

@@ -2,12 +2,13 @@
 
 use axum::http::{Method, header};
 use serde_json::{Value, json};
-use tokio::{
-    io::{AsyncReadExt as _, AsyncWriteExt as _},
-    net::TcpStream,
-};
+use tokio::io::AsyncWriteExt as _;
 
-use super::{bench::Bench, contract::submissions};
+use super::{
+    bench::Bench,
+    contract::submissions,
+    raw::{Raw, announce},
+};
 use imagekiln_simulator::Config;
 
 #[tokio::test]
@@ -95,20 +96,12 @@ async fn bodies_over_the_limit_are_rejected() {
     assert!(response.json()["detail"].as_str().unwrap().contains("100 bytes"));
     assert_eq!(bench.post_bytes("/v1/gen-2-pro", body(1 << 20)).await.status, 413);
     // A body without an announced length.
-    let host = bench.sim.base_url().trim_start_matches("http://");
-    let chunk = "x".repeat(101);
-    let request = format!(
-        "POST /v1/gen-2-pro HTTP/1.1\r\nhost: {host}\r\nx-key: {}\r\n\
-         content-type: application/json\r\ntransfer-encoding: chunked\r\nconnection: close\r\n\r\n\
-         {:x}\r\n{chunk}\r\n0\r\n\r\n",
-        bench.sim.api_key(),
-        chunk.len()
-    );
-    let mut stream = TcpStream::connect(host).await.unwrap();
-    stream.write_all(request.as_bytes()).await.unwrap();
-    let mut response = String::new();
-    stream.read_to_string(&mut response).await.unwrap();
-    assert!(response.starts_with("HTTP/1.1 413"), "{response}");
+    let lines = "content-type: application/json\r\ntransfer-encoding: chunked";
+    let (base, key) = (bench.sim.base_url(), bench.sim.api_key());
+    let mut stream = announce(base, "/v1/gen-2-pro", key, lines).await;
+    let chunk = format!("{:x}\r\n{}\r\n0\r\n\r\n", 101, "x".repeat(101));
+    stream.write_all(chunk.as_bytes()).await.unwrap();
+    assert_eq!(Raw::read(stream).await.summary(), "413 application/json");
     assert_eq!(bench.sim.counts().refused_with(413), 3);
     assert_eq!(bench.sim.counts().accepted, 1);
 }

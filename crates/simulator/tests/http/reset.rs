@@ -60,11 +60,9 @@ async fn one_project_is_reset() {
     };
     let bench =
         Bench::with(Config { organizations: vec![organization], ..Config::default() }).await;
-    let url = format!("{}{PATH}", bench.sim.base_url());
     let mut tasks = Vec::new();
     for key in ["key-of-one", "key-of-two"] {
-        let headers = [("x-key", key), ("content-type", "application/json")];
-        let response = bench.send(Method::POST, &url, &headers, request().to_string()).await;
+        let response = bench.post_as(key, PATH, &request()).await;
         tasks.push(response.json()["id"].as_str().unwrap().to_owned());
     }
     let scope = json!({ "organization": "acme", "project": "one" });

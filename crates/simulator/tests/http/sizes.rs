@@ -6,7 +6,7 @@ use super::bench::{Bench, png};
 
 async fn size(bench: &Bench, path: &str, body: &Value) -> (u32, u32) {
     let task = bench.submit(path, body).await;
-    let view = bench.sim.task(task["id"].as_str().unwrap()).unwrap();
+    let view = bench.view(&task);
     (view.width, view.height)
 }
 

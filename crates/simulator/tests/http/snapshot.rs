@@ -12,7 +12,7 @@ use std::time::Duration;
 use axum::http::Method;
 use serde_json::{Value, json};
 
-use super::bench::{Bench, Response, png};
+use super::bench::{Bench, Response, png, small};
 use imagekiln_simulator::{Config, Organization, Project, ProjectKey};
 
 /// The key of the project `web` of `acme`.
@@ -66,17 +66,6 @@ impl Bench {
     fn advance(&self, seconds: f64) {
         self.sim.clock().advance(Duration::from_secs_f64(seconds));
     }
-
-    /// Submits with another key.
-    async fn submit_as(&self, key: &str, path: &str, body: &Value) -> Response {
-        let url = format!("{}{path}", self.sim.base_url());
-        let headers = [("x-key", key), ("content-type", "application/json")];
-        self.send(Method::POST, &url, &headers, body.to_string()).await
-    }
-}
-
-fn small(prompt: &str) -> Value {
-    json!({ "prompt": prompt, "width": 64, "height": 64 })
 }
 
 /// A simulator with every kind of content, at a moment at which nothing is in between.
@@ -105,7 +94,7 @@ async fn prepared() -> Bench {
     bench.submit("/v1/finetune", &json!({ "name": "trained" })).await;
     bench.advance(5.0);
     let video = json!({ "prompt": "waves", "width": 64, "height": 64, "duration": 1, "fps": 2 });
-    assert_eq!(bench.submit_as(ACME_KEY, "/v1/gen-3-video", &video).await.status, 200);
+    assert_eq!(bench.post_as(ACME_KEY, "/v1/gen-3-video", &video).await.status, 200);
     bench.submit("/v1/finetune", &json!({ "name": "in-training" })).await;
     bench.advance(5.0);
     bench.fetch(&bench.sample(&ready).await).await;

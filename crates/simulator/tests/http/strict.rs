@@ -1,12 +1,10 @@
 //! With `strict`, requests need what the interface describes, and have no other fields.
 
-use base64::{Engine as _, engine::general_purpose::STANDARD};
-use image::{ImageFormat, RgbaImage};
+use image::RgbaImage;
 use serde_json::{Value, json};
 
-use super::bench::{Bench, png};
+use super::bench::{Bench, base64, png};
 use imagekiln_simulator::Config;
-use imagekiln_testbed::picture;
 
 async fn strict() -> Bench {
     Bench::with(Config { strict: true, ..Config::default() }).await
@@ -92,8 +90,7 @@ async fn a_strict_mask_has_the_size_of_its_image() {
 async fn an_alpha_channel_replaces_the_mask() {
     let bench = strict().await;
     let (global, regional) = (bench.sim.base_url(), bench.sim.regional_base_url());
-    let transparent = picture::encoded(RgbaImage::new(64, 64), ImageFormat::Png);
-    let transparent = STANDARD.encode(transparent);
+    let transparent = base64(RgbaImage::new(64, 64));
     for (base, path, mut body) in [
         (global, "/v1/gen-pro-1.0-fill", json!({})),
         (regional, "/v1/gen-pro-1.0-fill-finetuned", json!({ "finetune_id": "fox-style" })),

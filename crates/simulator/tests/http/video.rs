@@ -120,7 +120,7 @@ async fn a_video_is_delivered_as_webm() {
     let bench = Bench::new().await;
     let body = json!({ "output_format": "png", "duration": 1, "width": 64, "height": 64 });
     let task = bench.submit(PATH, &body).await;
-    assert_eq!(bench.sim.task(task["id"].as_str().unwrap()).unwrap().media_type, "video/webm");
+    assert_eq!(bench.view(&task).media_type, "video/webm");
     let sample = bench.sample(&task).await;
     assert!(sample.contains(".webm?"), "{sample}");
     let response = bench.fetch(&sample).await;

@@ -1,19 +1,17 @@
 //! What videos are made from: keyframes and other videos.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use image::{ImageFormat, RgbImage};
+use image::{Rgb, RgbImage};
 use serde_json::{Value, json};
 
 use super::{
-    bench::{Bench, png},
+    bench::{Bench, base64, png},
     video::{Film, PATH, decode},
 };
-use imagekiln_testbed::picture;
 
 /// An image of one colour in base64.
 fn plain(colour: [u8; 3]) -> String {
-    let image = RgbImage::from_pixel(64, 48, image::Rgb(colour));
-    STANDARD.encode(picture::encoded(image, ImageFormat::Png))
+    base64(RgbImage::from_pixel(64, 48, Rgb(colour)))
 }
 
 /// The colour in the middle of the frame at this time, in milliseconds.
@@ -77,7 +75,7 @@ async fn a_video_can_be_made_from_another() {
     let video = format!("data:video/webm;base64,{}", STANDARD.encode(&source));
     let task = bench.submit(PATH, &json!({ "mode": "v2v", "video": video, "fps": 4 })).await;
     assert_eq!(task["input_mp"], 0.05, "a video counts as one picture");
-    let view = bench.sim.task(task["id"].as_str().unwrap()).unwrap();
+    let view = bench.view(&task);
     assert_eq!(view.request["video"], format!("[video/webm of 3 s, {} bytes]", source.len()));
     let start = json!({ "mode": "v2v", "start_video": video, "fps": 4 });
     assert_eq!(bench.submit(PATH, &start).await["input_mp"], 0.05);

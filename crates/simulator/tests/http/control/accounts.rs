@@ -3,22 +3,19 @@
 use axum::http::Method;
 use imagekiln_simulator::Config;
 use serde_json::{Value, json};
-use tokio::{
-    io::{AsyncReadExt as _, AsyncWriteExt as _},
-    net::TcpStream,
-};
+use tokio::io::AsyncWriteExt as _;
 
-use crate::bench::Bench;
+use crate::{
+    bench::{Bench, small},
+    raw::{Raw, announce_and_wait},
+};
 
 const DEFAULT: &str = "/api/organizations/default";
 const PROJECT: &str = "/api/organizations/default/projects/default";
 
 /// The status code of a submission with this key.
 async fn submit_with(bench: &Bench, key: &str) -> u16 {
-    let url = format!("{}/v1/gen-2-pro", bench.sim.base_url());
-    let headers = [("x-key", key), ("content-type", "application/json")];
-    let body = json!({ "prompt": "x", "width": 64, "height": 64 }).to_string();
-    bench.send(Method::POST, &url, &headers, body).await.status.as_u16()
+    bench.post_as(key, "/v1/gen-2-pro", &small("x")).await.status.as_u16()
 }
 
 #[tokio::test]
@@ -206,23 +203,11 @@ async fn a_key_that_is_revoked_during_the_body_does_not_pay() {
     let keys = format!("{DEFAULT}/projects/default/keys");
     let made = bench.change(Method::POST, &keys, json!({ "name": "ci" })).await;
     let (id, key) = (made["id"].as_str().unwrap(), made["key"].as_str().unwrap());
-    let authority = bench.sim.base_url().strip_prefix("http://").unwrap();
-    let body = json!({ "prompt": "x", "width": 64, "height": 64 }).to_string();
-    let head = format!(
-        "POST /v1/gen-2-pro HTTP/1.1\r\nhost: {authority}\r\nx-key: {key}\r\nconnection: close\r\n\
-         content-type: application/json\r\nexpect: 100-continue\r\ncontent-length: {}\r\n\r\n",
-        body.len()
-    );
-    let mut stream = TcpStream::connect(authority).await.unwrap();
-    stream.write_all(head.as_bytes()).await.unwrap();
-    let mut line = [0; 25];
-    stream.read_exact(&mut line).await.unwrap();
-    assert_eq!(&line, b"HTTP/1.1 100 Continue\r\n\r\n");
+    let body = small("x").to_string();
+    let mut stream = announce_and_wait(bench.sim.base_url(), key, &body).await;
     bench.change(Method::DELETE, &format!("/api/keys/{id}"), json!({})).await;
     stream.write_all(body.as_bytes()).await.unwrap();
-    let mut response = String::new();
-    stream.read_to_string(&mut response).await.unwrap();
-    assert!(response.starts_with("HTTP/1.1 403"), "{response}");
+    assert_eq!(Raw::read(stream).await.summary(), "403 application/json");
     assert_eq!(bench.sim.counts().accepted, 0);
 }
 

@@ -3,14 +3,13 @@
 use axum::http::Method;
 use serde_json::{Value, json};
 
-use crate::bench::Bench;
+use crate::{
+    bench::{Bench, small},
+    raw::Raw,
+};
 
 async fn submit(bench: &Bench) -> u16 {
-    bench
-        .post("/v1/gen-2-pro", &json!({ "prompt": "x", "width": 64, "height": 64 }))
-        .await
-        .status
-        .as_u16()
+    bench.post("/v1/gen-2-pro", &small("x")).await.status.as_u16()
 }
 
 #[tokio::test]
@@ -57,19 +56,10 @@ async fn rules_are_added_listed_and_removed() {
 async fn a_fault_also_cuts_connections_of_forwarded_requests() {
     let bench = Bench::new().await;
     bench.change(Method::POST, "/api/faults", json!({ "rule": "reply-lost@submission" })).await;
-    let address = bench.sim.control_url().trim_start_matches("http://").to_owned();
-    let body = r#"{"prompt":"x"}"#;
-    let request = format!(
-        "POST /try/global/v1/gen-2-pro HTTP/1.1\r\nhost: {address}\r\nx-key: {}\r\n\
-         content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
-        bench.sim.api_key(),
-        body.len()
-    );
-    let mut stream = tokio::net::TcpStream::connect(&address).await.unwrap();
-    tokio::io::AsyncWriteExt::write_all(&mut stream, request.as_bytes()).await.unwrap();
-    let mut response = Vec::new();
-    let _ = tokio::io::AsyncReadExt::read_to_end(&mut stream, &mut response).await;
-    assert_eq!(String::from_utf8_lossy(&response), "");
+    let url = format!("{}/try/global/v1/gen-2-pro", bench.sim.control_url());
+    let headers = [("x-key", bench.sim.api_key()), ("content-type", "application/json")];
+    let response = Raw::send("POST", &url, &headers, r#"{"prompt":"x"}"#).await;
+    assert_eq!(response.summary(), "closed");
     assert_eq!(bench.sim.counts().accepted, 1);
 }
 

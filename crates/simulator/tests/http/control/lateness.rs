@@ -5,7 +5,10 @@ use std::time::Duration;
 use axum::http::Method;
 use serde_json::{Value, json};
 
-use crate::{bench::Bench, webhook_receiver::Receiver};
+use crate::{
+    bench::{Bench, small},
+    webhook_receiver::Receiver,
+};
 use imagekiln_simulator::Config;
 
 const PATH: &str = "/v1/gen-2-pro";
@@ -13,10 +16,6 @@ const PATH: &str = "/v1/gen-2-pro";
 /// A simulator on a stopped clock, whose tasks take a second.
 async fn stopped() -> Bench {
     Bench::with(Config { speed: 0.0, ..Config::default() }).await
-}
-
-fn small(prompt: &str) -> Value {
-    json!({ "prompt": prompt, "width": 64, "height": 64 })
 }
 
 fn advance(bench: &Bench, seconds: f64) {
@@ -50,8 +49,7 @@ async fn the_first_poll_with_the_status_and_the_first_request_for_the_picture_co
     let url = task["polling_url"].as_str().unwrap();
     for fault in ["html-502", "unknown-status"] {
         advance(&bench, 0.03);
-        let headers = [("x-key", bench.sim.api_key()), ("x-simulator-fault", fault)];
-        bench.send(Method::GET, url, &headers, "").await;
+        bench.get_faulty(url, fault).await;
     }
     assert_eq!(measured(&bench, &task).await, json!([null, null, 2]));
 
@@ -75,7 +73,7 @@ async fn the_first_poll_with_the_status_and_the_first_request_for_the_picture_co
             "polls": { "mean": 4.0, "max": 4 },
         })
     );
-    let view = bench.sim.task(task["id"].as_str().unwrap()).unwrap();
+    let view = bench.view(&task);
     assert_eq!(view.found_after, Some(Duration::from_millis(120)));
     assert_eq!(view.fetched_after, Some(Duration::from_millis(150)));
 }

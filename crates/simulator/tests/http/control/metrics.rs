@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 use axum::http::Method;
 use serde_json::json;
 
-use crate::bench::Bench;
+use crate::bench::{Bench, small};
 
 /// The series of a text by their names and labels, and the type of each metric. Panics if a scraper
 /// could not read the text.
@@ -61,14 +61,14 @@ async fn scrape(bench: &Bench) -> String {
 #[tokio::test]
 async fn metrics_can_be_scraped() {
     let bench = Bench::new().await;
-    let fox = json!({ "prompt": "a fox", "width": 64, "height": 64 });
+    let fox = small("a fox");
     bench.sim.clock().set_speed(0.0);
     let task = bench.submit("/v1/gen-2-pro", &fox).await;
     bench.sim.clock().advance(Duration::from_millis(1_250));
     let poll = bench.poll(&task).await;
     bench.sim.clock().advance(Duration::from_millis(1));
     bench.fetch(poll["result"]["sample"].as_str().unwrap()).await;
-    let moderated = json!({ "prompt": "a fox [[content-moderated]]", "width": 64, "height": 64 });
+    let moderated = small("a fox [[content-moderated]]");
     let task = bench.submit("/v1/gen-2-pro", &moderated).await;
     bench.sim.clock().advance(Duration::from_secs(60));
     bench.poll(&task).await;

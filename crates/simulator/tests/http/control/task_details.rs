@@ -7,7 +7,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
 
 use crate::{
-    bench::{Bench, png},
+    bench::{Bench, png, small},
     raw::Raw,
     webhook_receiver::Receiver,
 };
@@ -87,7 +87,7 @@ async fn the_timeline_has_at_most_twenty_four_different_events_of_clients() {
     let in_progress = (0..30).map(|status| format!("Step {status}")).collect();
     let config = Config { in_progress, ready_after: HOUR, speed: 0.0, ..Config::default() };
     let bench = Bench::with(config).await;
-    let body = json!({ "prompt": "a fox", "width": 64, "height": 64 });
+    let body = small("a fox");
     let task = bench.submit("/v1/gen-2-pro", &body).await;
     for _ in 0..30 {
         bench.poll(&task).await;
@@ -172,7 +172,7 @@ async fn a_failed_task_says_why_once_it_has_failed() {
             ),
         ),
     ] {
-        let body = json!({ "prompt": prompt, "width": 64, "height": 64 });
+        let body = small(prompt);
         let task = bench.submit("/v1/gen-2-pro", &body).await;
         assert_eq!(bench.show(&path(&task)).await["reason"], json!(null), "{prompt}");
         bench.finish(&task).await;

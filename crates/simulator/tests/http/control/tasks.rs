@@ -2,17 +2,12 @@
 
 use std::time::Duration;
 
-use axum::http::{Method, Request};
-use http_body_util::{BodyExt as _, Empty};
-use hyper_util::{client::legacy::Client, rt::TokioExecutor};
+use axum::http::Method;
+use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
 
-use crate::bench::Bench;
+use crate::bench::{Bench, small};
 use imagekiln_simulator::{Config, Organization, Project, ProjectKey};
-
-fn small(prompt: &str) -> Value {
-    json!({ "prompt": prompt, "width": 64, "height": 64 })
-}
 
 fn ids(page: &Value) -> Vec<&str> {
     page["tasks"].as_array().unwrap().iter().map(|task| task["id"].as_str().unwrap()).collect()
@@ -75,14 +70,10 @@ async fn tasks_are_found_by_operation_region_and_project() {
     let acme = Organization { projects: vec![web], ..Organization::new("Acme") };
     let bench = Bench::with(Config { organizations: vec![acme], ..Config::default() }).await;
     bench.submit("/v1/gen-2-pro", &small("first")).await;
-    let submit = async |base: &str, key: &str, operation: &str, prompt: &str| {
-        let url = format!("{base}/v1/{operation}");
-        let headers = [("x-key", key), ("content-type", "application/json")];
-        let response = bench.send(Method::POST, &url, &headers, small(prompt).to_string()).await;
-        assert_eq!(response.status, 200, "{response:?}");
-    };
-    submit(bench.sim.regional_base_url(), bench.sim.api_key(), "gen-2-flex", "second").await;
-    submit(bench.sim.base_url(), "web-key", "gen-2-flex", "third").await;
+    let (path, second) = ("/v1/gen-2-flex", small("second").to_string());
+    let second = bench.post_at(bench.sim.regional_base_url(), path, second).await;
+    let third = bench.post_as("web-key", path, &small("third")).await;
+    assert_eq!([second.status, third.status], [200, 200]);
     for (query, found) in [
         ("operation=gen-2-flex", vec!["third", "second"]),
         ("operation=gen-2", vec![]),
@@ -210,14 +201,13 @@ async fn the_contract_is_served_with_its_prefix_and_valid_examples() {
             server == bench.sim.regional_base_url(),
             "{path}"
         );
-        let mut url = format!("{server}{path}");
+        let mut path = path.clone();
         for parameter in operation["parameters"].as_array().into_iter().flatten() {
             let (name, value) = (&parameter["name"], &parameter["example"]);
             let [name, value] = [name, value].map(|text| text.as_str().unwrap());
-            url = url.replace(&format!("{{{name}}}"), value);
+            path = path.replace(&format!("{{{name}}}"), value);
         }
-        let headers = [("x-key", bench.sim.api_key()), ("content-type", "application/json")];
-        let response = bench.send(Method::POST, &url, &headers, example.to_string()).await;
+        let response = bench.post_at(server, &path, example.to_string()).await;
         assert_eq!(response.status, 200, "{path} {example}: {response:?}");
     }
 }
@@ -289,32 +279,23 @@ async fn events_are_sent_even_if_only_time_passes() {
         ..Config::default()
     })
     .await;
-    let client = Client::builder(TokioExecutor::new()).build_http();
-    let request = Request::get(format!("{}/api/events", bench.sim.control_url()))
-        .body(Empty::<axum::body::Bytes>::new());
-    let response = client.request(request.unwrap()).await.unwrap();
-    assert_eq!(response.headers()["content-type"], "text/event-stream");
-    let mut events = response.into_body();
-    let mut next = async || {
-        let frame = events.frame().await.expect("the stream ended").unwrap();
-        String::from_utf8(frame.into_data().unwrap().to_vec()).unwrap()
-    };
+    let mut events = bench.events().await;
     bench.submit("/v1/gen-2-pro", &small("x")).await;
-    let event = next().await;
+    let event = events.next().await;
     assert!(
         event.starts_with("event: change\ndata: [\"tasks\",\"counts\",\"requests\",\"accounts\"]"),
         "{event}"
     );
     for seconds in [1800, 1800] {
         bench.sim.clock().advance(Duration::from_secs(seconds));
-        let event = next().await;
+        let event = events.next().await;
         assert!(event.contains("data: [\"tasks\",\"counts\"]\n"), "{event}");
     }
     bench.change(Method::POST, "/api/organizations/default/credits", json!({ "amount": 5 })).await;
-    let event = next().await;
+    let event = events.next().await;
     assert!(event.contains("data: [\"accounts\"]\n"), "{event}");
     // The stream never ends by itself, and does not delay a shutdown.
     let Bench { sim, .. } = bench;
     sim.shutdown().await;
-    assert!(events.frame().await.is_none_or(|frame| frame.is_err()));
+    assert!(events.0.frame().await.is_none_or(|frame| frame.is_err()));
 }

@@ -4,8 +4,8 @@ use axum::http::Method;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use super::{ACME_KEY, SECRETS, config, prepared, small};
-use crate::bench::Bench;
+use super::{ACME_KEY, SECRETS, config, prepared};
+use crate::bench::{Bench, small};
 use imagekiln_simulator::Config;
 
 /// What the control interface shows of the state. Times are relative to that of the clock.
@@ -84,7 +84,7 @@ async fn what_follows_is_the_same() {
     for bench in [&first, &second] {
         let mut here = Vec::new();
         for key in [ACME_KEY, "made-at-run-time", "another-key", bench.sim.api_key()] {
-            let response = bench.submit_as(key, "/v1/gen-2-flex", &small("a")).await;
+            let response = bench.post_as(key, "/v1/gen-2-flex", &small("a")).await;
             here.push((response.status.as_u16(), response.json()["id"].take()));
         }
         let made = json!({ "name": "next" });

@@ -11,9 +11,9 @@ use proptest::{
 use serde_json::{Value, json};
 use tokio::runtime::Builder;
 
-use super::{config, small};
+use super::config;
 use crate::{
-    bench::{Bench, Response, png},
+    bench::{Bench, Response, png, small},
     mutations::any_value,
 };
 use imagekiln_simulator::Config;
