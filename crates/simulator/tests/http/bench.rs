@@ -138,6 +138,13 @@ impl Bench {
         response.json()
     }
 
+    /// Asserts that a request to an operation has these violations, separated by commas.
+    pub async fn assert_violations(&self, operation: &str, body: &Value, expected: &str) {
+        let response = self.post(&format!("/v1/{operation}"), body).await;
+        let found = response.violations().join(", ");
+        assert_eq!(found, expected, "{operation} {:.200}: {response:?}", body.to_string());
+    }
+
     pub async fn get(&self, url: &str) -> Response {
         self.send(Method::GET, url, &[("x-key", self.sim.api_key())], "").await
     }

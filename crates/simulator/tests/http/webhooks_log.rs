@@ -5,12 +5,9 @@ use serde_json::Value;
 use super::{
     bench::Bench,
     trace::Trace,
-    webhook_receiver::Receiver,
-    webhooks::{SECOND, bench, settled, signed, submit},
+    webhooks::{SECOND, bench, settled, signed, start, submit},
 };
-use imagekiln_simulator::{
-    WebhookCause, WebhookDelivery, WebhookScheme, WebhookSettings, WebhookState,
-};
+use imagekiln_simulator::{WebhookCause, WebhookDelivery, WebhookState};
 
 fn body(url: &str) -> Value {
     signed(url, "hidden-secret")
@@ -19,10 +16,8 @@ fn body(url: &str) -> Value {
 #[tokio::test]
 async fn the_log_and_the_trace_contain_no_secrets() {
     let trace = Trace::start();
-    for scheme in [WebhookScheme::HmacSha256, WebhookScheme::Secret, WebhookScheme::Standard] {
-        let settings =
-            WebhookSettings { scheme, retry_after: vec![], ..WebhookSettings::default() };
-        let (bench, mut receiver) = (bench(settings).await, Receiver::start().await);
+    for scheme in ["hmac-sha256", "secret", "standard"] {
+        let (bench, mut receiver) = start(&format!("scheme = '{scheme}'\nretry_after = []")).await;
         let url = format!(
             "http://me:hidden-word@{}/hook?token=hidden-token#hidden-part",
             receiver.address
@@ -41,7 +36,7 @@ async fn the_log_and_the_trace_contain_no_secrets() {
         let log = settled(&bench.sim).await;
         let header = &log[0].headers.last().unwrap().1;
         match scheme {
-            WebhookScheme::Secret => assert_eq!(header, "[redacted]"),
+            "secret" => assert_eq!(header, "[redacted]"),
             _ => assert!(header.starts_with("sha256=") || header.starts_with("v1,"), "{header}"),
         }
         let shown = format!("{log:?} {} {:?}", serde_json::to_string(&log).unwrap(), bench.sim);
@@ -59,9 +54,7 @@ async fn the_log_and_the_trace_contain_no_secrets() {
 
 #[tokio::test]
 async fn a_webhook_can_be_sent_again_on_demand() {
-    let settings =
-        WebhookSettings { scheme: WebhookScheme::Standard, ..WebhookSettings::default() };
-    let (bench, mut receiver) = (bench(settings).await, Receiver::start().await);
+    let (bench, mut receiver) = start("scheme = 'standard'").await;
     submit(&bench, &body(&receiver.url())).await;
     bench.sim.clock().advance(SECOND);
     let first = receiver.respond_with(200).await;
@@ -84,8 +77,7 @@ async fn a_webhook_can_be_sent_again_on_demand() {
 
 #[tokio::test]
 async fn the_log_is_bounded_and_drops_the_oldest_finished_deliveries() {
-    let settings = WebhookSettings { max_kept: 3, ..WebhookSettings::default() };
-    let (bench, mut receiver) = (bench(settings).await, Receiver::start().await);
+    let (bench, mut receiver) = start("max_kept = 3").await;
     let mut tasks = Vec::new();
     for _ in 0..4 {
         tasks.push(submit(&bench, &body(&receiver.url())).await);
@@ -105,8 +97,7 @@ async fn the_log_is_bounded_and_drops_the_oldest_finished_deliveries() {
     assert!(log.len() == 3 && log.iter().all(|delivery| delivery.state == WebhookState::Waiting));
     assert_eq!(bench.sim.redeliver_webhook(log[0].id), None);
 
-    let small = WebhookSettings { max_kept_bytes: 3000, ..WebhookSettings::default() };
-    let bench = self::bench(small).await;
+    let bench = self::bench("max_kept_bytes = 3000").await;
     for _ in 0..4 {
         submit(&bench, &body("http://example.com/")).await;
     }
@@ -116,8 +107,7 @@ async fn the_log_is_bounded_and_drops_the_oldest_finished_deliveries() {
 #[tokio::test]
 async fn nothing_is_sent_after_a_shutdown() {
     for graceful in [false, true] {
-        let (bench, mut receiver) =
-            (bench(WebhookSettings::default()).await, Receiver::start().await);
+        let (bench, mut receiver) = start("").await;
         for _ in 0..2 {
             submit(&bench, &body(&receiver.url())).await;
         }
