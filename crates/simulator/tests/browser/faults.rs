@@ -93,8 +93,7 @@ async fn a_switch_uses_the_place_value_and_count_in_its_fields(stage: &Stage<'_>
 
 async fn every_fault_is_in_one_group(stage: &Stage<'_>) {
     let browser = &stage.browser;
-    browser.click("nav a[href='#/faults']").await;
-    browser.wait("document.querySelector('.fault')").await;
+    stage.show("faults", ".fault").await;
     let shown = browser
         .run("return [...document.querySelectorAll('.fault')].map((one) => one.dataset.key)")
         .await;
@@ -111,8 +110,7 @@ async fn every_fault_is_in_one_group(stage: &Stage<'_>) {
 
 async fn a_preset_adds_and_removes_its_rules(stage: &Stage<'_>) {
     let (bench, browser) = (&stage.bench, &stage.browser);
-    browser.click("nav a[href='#/faults']").await;
-    browser.wait("document.querySelector('.preset')").await;
+    stage.show("faults", ".preset").await;
     let names = browser
         .run("return [...document.querySelectorAll('.presets li')].map((one) => one.dataset.key)")
         .await;
@@ -141,8 +139,7 @@ async fn a_preset_adds_and_removes_its_rules(stage: &Stage<'_>) {
 
 async fn an_invalid_rule_or_value_is_explained_beside_its_field(stage: &Stage<'_>) {
     let (bench, browser) = (&stage.bench, &stage.browser);
-    browser.click("nav a[href='#/faults']").await;
-    browser.wait("document.querySelector('.fault')").await;
+    stage.show("faults", ".fault").await;
     browser.run("document.querySelector('[name=rule]').value = 'html-502@home'").await;
     browser.click("#section-faults form [type=submit]").await;
     let error = "document.querySelector('[name=rule][aria-invalid]')

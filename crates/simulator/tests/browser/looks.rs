@@ -1,7 +1,5 @@
 //! Colour schemes, and the sources of everything the page loads.
 
-use serde_json::json;
-
 use imagekiln_simulator::Config;
 use imagekiln_testbed::Trial;
 
@@ -19,8 +17,7 @@ pub fn tests() -> Vec<Trial> {
 
 async fn the_page_follows_the_colour_scheme_of_the_system(stage: &Stage<'_>) {
     let browser = &stage.browser;
-    browser.run("location.hash = '#/docs'").await;
-    browser.wait("document.querySelector('.opblock')").await;
+    stage.show("docs", ".opblock").await;
     let mut seen = Vec::new();
     for colours in ["light", "dark"] {
         browser.prefer(colours).await;

@@ -66,7 +66,7 @@ async fn the_keyboard_reaches_sections_and_a_tasks_detail(stage: &Stage<'_>) {
 async fn a_narrow_screen_scrolls_only_downwards_and_cuts_nothing(stage: &Stage<'_>) {
     let browser = &stage.browser;
     let prompt = "word".repeat(200);
-    let task = stage.bench.submit("/v1/gen-2-pro", &small(prompt)).await;
+    let task = stage.bench.submit("/v1/gen-2-pro", &small(&prompt)).await;
     stage.bench.sim.clock().advance(Duration::from_secs(1));
     stage.bench.sim.faults().add("webhook-late:0.5").unwrap();
     browser.resize(390, 844).await;

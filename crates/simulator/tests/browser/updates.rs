@@ -26,8 +26,7 @@ async fn submit(stage: &Stage<'_>) {
 
 async fn what_is_typed_and_opened_stays_when_credits_are_spent(stage: &Stage<'_>) {
     let browser = &stage.browser;
-    browser.click("nav a[href='#/accounts']").await;
-    browser.wait("document.querySelector('.organization')").await;
+    stage.show("accounts", ".organization").await;
     browser
         .run(
             "document.querySelector('.organization .panel details').open = true;

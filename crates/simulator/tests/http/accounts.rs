@@ -1,12 +1,9 @@
 //! Organizations, projects, keys, and their access.
 
-use axum::http::Method;
 use serde_json::json;
 
 use super::bench::{Bench, small};
-use imagekiln_simulator::{
-    Config, Credits, Finetune, Limits, Organization, Project, ProjectKey, Simulator, StartError,
-};
+use imagekiln_simulator::{Config, Credits, Limits, Simulator, StartError};
 
 /// Two organizations: `Acme` with two projects, and the implicit Default.
 fn acme() -> Config {
@@ -90,7 +87,7 @@ async fn a_task_is_known_only_to_its_project() {
     let task = bench.post_as("web-key", "/v1/gen-2-pro", &small("x")).await.json();
     let poll = async |key: &str| {
         let url = task["polling_url"].as_str().unwrap();
-        bench.send(Method::GET, url, &[("x-key", key)], "").await.json()
+        bench.send("GET", url, &[("x-key", key)], "").await.json()
     };
     assert_eq!(poll("web-key-2").await["status"], "Pending", "another key of the project");
     for stranger in ["batch-key", "old-key"] {
@@ -149,42 +146,27 @@ async fn a_project_can_use_finetunes_of_its_organization_and_shared_ones() {
 
 #[tokio::test]
 async fn invalid_accounts_are_rejected() {
-    let organization = |name: &str| Organization::new(name);
-    let key = |name: &str, key: &str| ProjectKey { name: name.to_owned(), key: key.into() };
-    let project = |name: &str, keys: Vec<ProjectKey>| Project {
-        name: name.to_owned(),
-        keys,
-        ..Project::default()
-    };
-    let with = |projects: Vec<Project>| vec![Organization { projects, ..organization("Acme") }];
-    let member = |toml: &str| Config::from_toml(toml).unwrap().organizations;
+    let project = |projects: &str| format!("{{ name = 'Acme', projects = [{projects}] }}");
+    let keys = |keys: &str| project(&format!("{{ name = 'Web', keys = [{keys}] }}"));
     for (organizations, part) in [
-        (vec![organization("?!")], "must contain a letter"),
-        (vec![organization("Acme"), organization("ACME")], "is already taken"),
-        (with(vec![project("", vec![])]), "must contain a letter"),
-        (with(vec![project("Web", vec![]), project("web", vec![])]), "more than once"),
-        (with(vec![project("Web", vec![key("a", "s e c r e t")])]), "`a` must consist of visible"),
+        ("{ name = '?!' }".to_owned(), "must contain a letter"),
+        ("{ name = 'Acme' }, { name = 'ACME' }".to_owned(), "is already taken"),
+        (project("{ name = '' }"), "must contain a letter"),
+        (project("{ name = 'Web' }, { name = 'web' }"), "more than once"),
+        (keys("{ name = 'a', key = 's e c r e t' }"), "`a` must consist of visible"),
+        (keys("{ name = 'a', key = 'secret' }, { name = 'b', key = 'secret' }"), "more than once"),
+        ("{ name = 'Acme', finetunes = [{ name = 'a/b' }] }".to_owned(), "slash"),
         (
-            with(vec![project("Web", vec![key("a", "secret"), key("b", "secret")])]),
-            "more than once",
-        ),
-        (
-            vec![Organization {
-                finetunes: vec![Finetune { name: "a/b".to_owned(), shared: false }],
-                ..organization("Acme")
-            }],
-            "slash",
-        ),
-        (
-            member(concat!(
-                "organizations = [{ name = 'Acme', members = [",
-                "{ user = 'bob', role = 'viewer', projects = { web = 'viewer' } }] }]",
-            )),
+            concat!(
+                "{ name = 'Acme', members = [",
+                "{ user = 'bob', role = 'viewer', projects = { web = 'viewer' } }] }",
+            )
+            .to_owned(),
             "the unknown project `web`",
         ),
     ] {
-        let error =
-            Simulator::start(Config { organizations, ..Config::default() }).await.unwrap_err();
+        let config = Config::from_toml(&format!("organizations = [{organizations}]")).unwrap();
+        let error = Simulator::start(config).await.unwrap_err();
         assert!(matches!(error, StartError::Setting { setting: "organizations", .. }), "{error}");
         let text = error.to_string();
         assert!(

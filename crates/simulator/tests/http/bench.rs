@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use axum::{
     body::Bytes,
-    http::{HeaderMap, Method, Request, StatusCode},
+    http::{HeaderMap, Request, StatusCode},
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use http_body_util::{BodyExt as _, Empty, Full};
@@ -63,7 +63,7 @@ impl Sender {
 
     pub async fn send(
         &self,
-        method: Method,
+        method: &str,
         url: &str,
         headers: &[(&str, &str)],
         body: impl Into<Bytes>,
@@ -101,7 +101,7 @@ impl Bench {
 
     pub async fn send(
         &self,
-        method: Method,
+        method: &str,
         url: &str,
         headers: &[(&str, &str)],
         body: impl Into<Bytes>,
@@ -117,14 +117,14 @@ impl Bench {
     pub async fn post_at(&self, base: &str, path: &str, body: impl Into<Bytes>) -> Response {
         let url = format!("{base}{path}");
         let headers = [("x-key", self.sim.api_key()), ("content-type", "application/json")];
-        self.send(Method::POST, &url, &headers, body).await
+        self.send("POST", &url, &headers, body).await
     }
 
     /// Submits with another key.
     pub async fn post_as(&self, key: &str, path: &str, body: &Value) -> Response {
         let url = format!("{}{path}", self.sim.base_url());
         let headers = [("x-key", key), ("content-type", "application/json")];
-        self.send(Method::POST, &url, &headers, body.to_string()).await
+        self.send("POST", &url, &headers, body.to_string()).await
     }
 
     pub async fn post(&self, path: &str, body: &Value) -> Response {
@@ -146,18 +146,18 @@ impl Bench {
     }
 
     pub async fn get(&self, url: &str) -> Response {
-        self.send(Method::GET, url, &[("x-key", self.sim.api_key())], "").await
+        self.send("GET", url, &[("x-key", self.sim.api_key())], "").await
     }
 
     /// Gets a URL with the key, and requests a fault.
     pub async fn get_faulty(&self, url: &str, fault: &str) -> Response {
         let headers = [("x-key", self.sim.api_key()), ("x-simulator-fault", fault)];
-        self.send(Method::GET, url, &headers, "").await
+        self.send("GET", url, &headers, "").await
     }
 
     /// Fetches a URL without the key.
     pub async fn fetch(&self, url: &str) -> Response {
-        self.send(Method::GET, url, &[], "").await
+        self.send("GET", url, &[], "").await
     }
 
     pub async fn poll(&self, task: &Value) -> Value {

@@ -26,10 +26,6 @@ async fn bodies_with_too_many_values_are_rejected() {
         let message = response.json()["detail"][0]["msg"].to_string();
         assert!(message.contains("more than 10000 values"), "{message}");
     }
-    for not_json in ["{", "[1,", "nul", "\"\\x\"", &"[".repeat(1000)] {
-        let response = bench.post_bytes("/v1/gen-2-pro", not_json.to_owned()).await;
-        assert!(response.violations()[0].ends_with(" json_invalid"), "{not_json}");
-    }
 }
 
 #[tokio::test]

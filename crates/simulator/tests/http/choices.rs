@@ -1,6 +1,5 @@
 //! Settings for what the interface leaves open, and names of operations in settings.
 
-use axum::http::Method;
 use serde_json::json;
 
 use super::bench::{Bench, png};
@@ -109,7 +108,7 @@ async fn endpoints_that_do_not_exist_cannot_be_set_at_run_time() {
     let bench = Bench::new().await;
     let path = "/api/organizations/default/projects/default/endpoints";
     let set = async |endpoint: &str| {
-        bench.control(Method::PUT, path, Some(json!({ "endpoints": [endpoint] }))).await
+        bench.control("PUT", path, Some(json!({ "endpoints": [endpoint] }))).await
     };
     for (unknown, meant) in [
         ("gen-2-prp", "gen-2-pro"),

@@ -12,10 +12,7 @@ mod token;
 mod usage;
 mod webhooks;
 
-use axum::{
-    body::Bytes,
-    http::{Method, Request},
-};
+use axum::{body::Bytes, http::Request};
 use http_body_util::{BodyExt as _, Empty};
 use hyper::body::Incoming;
 use hyper_util::{client::legacy::Client, rt::TokioExecutor};
@@ -25,7 +22,7 @@ use super::bench::{Bench, Response};
 
 impl Bench {
     /// Sends a request to the control interface, as a program does.
-    pub async fn control(&self, method: Method, path: &str, body: Option<Value>) -> Response {
+    pub async fn control(&self, method: &str, path: &str, body: Option<Value>) -> Response {
         self.control_as("", method, path, body).await
     }
 
@@ -33,7 +30,7 @@ impl Bench {
     async fn control_as(
         &self,
         user: &str,
-        method: Method,
+        method: &str,
         path: &str,
         body: Option<Value>,
     ) -> Response {
@@ -48,12 +45,12 @@ impl Bench {
 
     /// Sends a request for a resource with these headers.
     async fn visit(&self, path: &str, headers: &[(&str, &str)]) -> Response {
-        self.send(Method::GET, &format!("{}{path}", self.sim.control_url()), headers, "").await
+        self.send("GET", &format!("{}{path}", self.sim.control_url()), headers, "").await
     }
 
     /// Gets a resource.
     pub async fn show(&self, path: &str) -> Value {
-        let response = self.control(Method::GET, path, None).await;
+        let response = self.control("GET", path, None).await;
         assert_eq!(response.status, 200, "{path}: {response:?}");
         response.json()
     }
@@ -69,7 +66,7 @@ impl Bench {
     }
 
     /// Makes a change as the operator, which must succeed.
-    pub async fn change(&self, method: Method, path: &str, body: Value) -> Value {
+    pub async fn change(&self, method: &str, path: &str, body: Value) -> Value {
         let response = self.control(method, path, Some(body)).await;
         assert_eq!(response.status, 200, "{path}: {response:?}");
         response.json()

@@ -33,7 +33,7 @@ async fn small_submissions_do_not_wait_for_large_images() {
         let url = format!("{}/v1/gen-2-flex", bench.sim.base_url());
         large.spawn(async move {
             let headers = [("x-key", key.as_str()), ("content-type", "application/json")];
-            Sender::new().send(axum::http::Method::POST, &url, &headers, body).await
+            Sender::new().send("POST", &url, &headers, body).await
         });
     }
     for _ in 0..20 {

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use axum::http::Method;
 use serde_json::{Value, json};
 
 use super::{bench::Bench, contract::submissions};
@@ -44,7 +43,7 @@ async fn a_trained_finetune_can_be_used_once_its_task_is_ready() {
         (&json!("a key of the project default"), &json!("default"))
     );
 
-    bench.change(Method::DELETE, MY_STYLE, json!({})).await;
+    bench.change("DELETE", MY_STYLE, json!({})).await;
     assert_eq!(use_of(&bench, "my-style").await, 422);
 }
 
@@ -54,7 +53,7 @@ async fn a_training_that_is_finished_early_adds_its_finetune_at_once() {
     bench.sim.clock().set_speed(0.0);
     let task = bench.submit(PATH, &json!({ "name": "my-style" })).await;
     let finish = format!("/api/tasks/{}/finish", task["id"].as_str().unwrap());
-    bench.change(Method::POST, &finish, json!({})).await;
+    bench.change("POST", &finish, json!({})).await;
     assert_eq!(use_of(&bench, "my-style").await, 200);
 }
 
@@ -63,7 +62,7 @@ async fn a_finetune_that_is_shared_during_its_training_is_usable_only_after_it()
     let bench = Bench::new().await;
     bench.sim.clock().set_speed(0.0);
     let task = bench.submit(PATH, &json!({ "name": "my-style" })).await;
-    bench.change(Method::PUT, MY_STYLE, json!({ "shared": true })).await;
+    bench.change("PUT", MY_STYLE, json!({ "shared": true })).await;
     assert_eq!(use_of(&bench, "my-style").await, 422);
     let saved = serde_json::from_slice::<Value>(&bench.sim.snapshot().to_json()).unwrap();
     let finetunes = &saved["records"]["accounts"]["organizations"]["default"]["finetunes"];

@@ -45,30 +45,20 @@ async fn moderation_compares_words_with_the_safety_tolerance() {
 }
 
 #[tokio::test]
-async fn the_severity_of_a_word_is_compared_with_the_tolerance() {
+async fn by_default_gore_and_blood_are_moderated() {
     let bench = Bench::new().await;
-    let ended = async |prompt: &str, tolerance: Option<u8>| {
+    for (prompt, tolerance, status) in [
+        ("Gore, again", 2, "Request Moderated"),
+        ("Gore, again", 3, "Ready"),
+        ("a bit of BLOOD", 0, "Content Moderated"),
+        ("a bit of BLOOD", 1, "Ready"),
+        ("gore and blood", 0, "Request Moderated"),
+        ("Gorezone, categore, bloody and blood2", 0, "Ready"),
+    ] {
         let mut body = small(prompt);
-        if let Some(tolerance) = tolerance {
-            body["safety_tolerance"] = tolerance.into();
-        }
+        body["safety_tolerance"] = tolerance.into();
         let task = bench.submit("/v1/gen-2-pro", &body).await;
-        bench.finish(&task).await;
-        bench.view(&task)
-    };
-    for tolerance in 0..=5 {
-        let gore = if tolerance < 3 { "Request Moderated" } else { "Ready" };
-        assert_eq!(ended("Gore, again", Some(tolerance)).await.status, gore, "{tolerance}");
-        let blood = if tolerance < 1 { "Content Moderated" } else { "Ready" };
-        assert_eq!(ended("a bit of BLOOD", Some(tolerance)).await.status, blood, "{tolerance}");
-    }
-    let by_default = ended("gore and blood", None).await;
-    assert_eq!(by_default.status, "Request Moderated", "the request is checked first");
-    let reason = by_default.reason.unwrap();
-    assert!(reason.contains("severity of 3 is above the safety tolerance of 2"), "{reason}");
-    for innocent in ["Gorezone is not on the list", "categore", "bloody", "blood2"] {
-        let task = ended(innocent, Some(0)).await;
-        assert_eq!((task.status.as_str(), task.reason), ("Ready", None), "{innocent}");
+        assert_eq!(bench.finish(&task).await["status"], status, "{prompt} {tolerance}");
     }
 }
 

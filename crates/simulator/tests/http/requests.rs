@@ -2,7 +2,6 @@
 
 use std::panic::AssertUnwindSafe;
 
-use axum::http::Method;
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;
 
@@ -26,7 +25,7 @@ fn only(sim: &Simulator) -> RequestRecord {
 }
 
 async fn count(bench: &Bench, pattern: Value) -> u64 {
-    let found = bench.change(Method::POST, "/api/requests/verify", pattern.clone()).await;
+    let found = bench.change("POST", "/api/requests/verify", pattern.clone()).await;
     found["count"].as_u64().unwrap_or_else(|| panic!("{pattern}: {found}"))
 }
 
@@ -182,15 +181,15 @@ async fn programs_count_requests_by_a_pattern() {
     let none = bench.show("/api/requests?limit=0").await;
     assert_eq!((&none["count"], &none["requests"]), (&json!(5), &json!([])));
     for wrong in [json!({ "statuss": 200 }), json!({ "limit": -1 })] {
-        let response = bench.control(Method::POST, "/api/requests/verify", Some(wrong)).await;
+        let response = bench.control("POST", "/api/requests/verify", Some(wrong)).await;
         assert_eq!(response.status, 422, "{response:?}");
     }
     for wrong in [json!("xx"), json!("9xx"), json!("ok"), json!(-1)] {
         let wrong = json!({ "status": wrong });
-        let response = bench.control(Method::POST, "/api/requests/verify", Some(wrong)).await;
+        let response = bench.control("POST", "/api/requests/verify", Some(wrong)).await;
         assert_eq!(response.status, 422, "{response:?}");
     }
-    let response = bench.control(Method::GET, "/api/requests?request=x", None).await;
+    let response = bench.control("GET", "/api/requests?request=x", None).await;
     assert_eq!(response.status, 400);
 }
 

@@ -1,6 +1,5 @@
 //! Faults and the speed of the clock.
 
-use axum::http::Method;
 use serde_json::{Value, json};
 
 use crate::{
@@ -25,11 +24,10 @@ async fn rules_are_added_listed_and_removed() {
         .unwrap();
     assert_eq!(html["places"], json!(["submission", "poll", "delivery"]));
 
-    let rule = bench
-        .change(Method::POST, "/api/faults", json!({ "rule": "html-502@submission:once" }))
-        .await;
+    let rule =
+        bench.change("POST", "/api/faults", json!({ "rule": "html-502@submission:once" })).await;
     assert_eq!((&rule["text"], &rule["left"]), (&json!("html-502@submission:once"), &json!(1)));
-    bench.change(Method::POST, "/api/faults", json!({ "rule": "error-before@poll" })).await;
+    bench.change("POST", "/api/faults", json!({ "rule": "error-before@poll" })).await;
     assert_eq!((submit(&bench).await, submit(&bench).await), (502, 200));
     let shown = bench.show("/api/faults").await;
     assert_eq!(
@@ -37,14 +35,13 @@ async fn rules_are_added_listed_and_removed() {
         (&json!(1), &json!({ "html-502": 1 }))
     );
 
-    let left =
-        bench.change(Method::DELETE, &format!("/api/faults/{}", rule["id"]), json!({})).await;
+    let left = bench.change("DELETE", &format!("/api/faults/{}", rule["id"]), json!({})).await;
     assert_eq!(left["rules"].as_array().map(Vec::len), Some(1));
-    assert_eq!(bench.change(Method::DELETE, "/api/faults", json!({})).await["rules"], json!([]));
+    assert_eq!(bench.change("DELETE", "/api/faults", json!({})).await["rules"], json!([]));
     for (method, path, status) in [
-        (Method::DELETE, "/api/faults/77", 404),
-        (Method::DELETE, "/api/faults/x", 404),
-        (Method::POST, "/api/faults", 422),
+        ("DELETE", "/api/faults/77", 404),
+        ("DELETE", "/api/faults/x", 404),
+        ("POST", "/api/faults", 422),
     ] {
         let response = bench.control(method, path, Some(json!({ "rule": "no-such-fault" }))).await;
         assert_eq!(response.status, status, "{path}: {response:?}");
@@ -55,7 +52,7 @@ async fn rules_are_added_listed_and_removed() {
 #[tokio::test]
 async fn a_fault_also_cuts_connections_of_forwarded_requests() {
     let bench = Bench::new().await;
-    bench.change(Method::POST, "/api/faults", json!({ "rule": "reply-lost@submission" })).await;
+    bench.change("POST", "/api/faults", json!({ "rule": "reply-lost@submission" })).await;
     let url = format!("{}/try/global/v1/gen-2-pro", bench.sim.control_url());
     let headers = [("x-key", bench.sim.api_key()), ("content-type", "application/json")];
     let response = Raw::send("POST", &url, &headers, r#"{"prompt":"x"}"#).await;
@@ -67,7 +64,7 @@ async fn a_fault_also_cuts_connections_of_forwarded_requests() {
 async fn the_speed_of_the_clock_can_be_set() {
     let bench = Bench::new().await;
     let set = async |speed: Value| {
-        bench.control(Method::PUT, "/api/clock", Some(json!({ "speed": speed }))).await
+        bench.control("PUT", "/api/clock", Some(json!({ "speed": speed }))).await
     };
     for speed in [0.0, 60.0, 1.0] {
         assert_eq!(set(json!(speed)).await.json()["speed"], speed);

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use axum::http::Method;
 use serde_json::json;
 
 use crate::bench::{Bench, Response};
@@ -56,8 +55,7 @@ async fn the_ports_of_the_service_and_of_the_control_interface_are_separate() {
             assert_eq!(bench.get(&url).await.status, 404, "{url}");
         }
     }
-    let submission =
-        bench.control(Method::POST, "/v1/gen-2-pro", Some(json!({ "prompt": "x" }))).await;
+    let submission = bench.control("POST", "/v1/gen-2-pro", Some(json!({ "prompt": "x" }))).await;
     assert_rejected(&submission, 404);
     assert_eq!(bench.sim.counts().accepted, 0);
 }
@@ -132,12 +130,12 @@ async fn changes_require_json() {
     let before = bench.sim.clock().now();
     for kind in ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""] {
         let response =
-            bench.send(Method::POST, &url, &[("content-type", kind)], r#"{"seconds":5000}"#).await;
+            bench.send("POST", &url, &[("content-type", kind)], r#"{"seconds":5000}"#).await;
         assert_rejected(&response, 400);
     }
-    assert_rejected(&bench.send(Method::POST, &url, &[], r#"{"seconds":5000}"#).await, 400);
+    assert_rejected(&bench.send("POST", &url, &[], r#"{"seconds":5000}"#).await, 400);
     let json = [("content-type", "application/json; charset=utf-8")];
-    assert_rejected(&bench.send(Method::POST, &url, &json, r#"{"seconds":"#).await, 400);
+    assert_rejected(&bench.send("POST", &url, &json, r#"{"seconds":"#).await, 400);
     for body in [
         r#"{"seconds":"5000"}"#,
         "{}",
@@ -146,12 +144,12 @@ async fn changes_require_json() {
         r#"{"seconds":-1}"#,
         r#"{"seconds":1e300}"#,
     ] {
-        assert_rejected(&bench.send(Method::POST, &url, &json, body).await, 422);
+        assert_rejected(&bench.send("POST", &url, &json, body).await, 422);
     }
     let huge = format!(r#"{{"seconds":5000,"x":"{}"}}"#, "x".repeat(1 << 20));
-    assert_rejected(&bench.send(Method::POST, &url, &json, huge).await, 413);
+    assert_rejected(&bench.send("POST", &url, &json, huge).await, 413);
     assert!(bench.sim.clock().now() < before + std::time::Duration::from_secs(1000));
-    assert_eq!(bench.send(Method::POST, &url, &json, r#"{"seconds":5000}"#).await.status, 200);
+    assert_eq!(bench.send("POST", &url, &json, r#"{"seconds":5000}"#).await.status, 200);
     assert!(bench.sim.clock().now() >= before + std::time::Duration::from_secs(5000));
 }
 
@@ -183,12 +181,7 @@ async fn every_response_has_security_headers() {
     }
     let preflight = [("origin", "https://example.com"), ("access-control-request-method", "POST")];
     let response = bench
-        .send(
-            Method::OPTIONS,
-            &format!("{}/api/clock/advance", bench.sim.control_url()),
-            &preflight,
-            "",
-        )
+        .send("OPTIONS", &format!("{}/api/clock/advance", bench.sim.control_url()), &preflight, "")
         .await;
     assert_rejected(&response, 403);
     assert!(response.headers.get("access-control-allow-origin").is_none());

@@ -2,7 +2,6 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use axum::http::Method;
 use serde_json::json;
 
 use crate::bench::{Bench, small};
@@ -52,7 +51,7 @@ fn is_label(text: &str) -> bool {
 }
 
 async fn scrape(bench: &Bench) -> String {
-    let response = bench.control(Method::GET, "/metrics", None).await;
+    let response = bench.control("GET", "/metrics", None).await;
     assert_eq!(response.status, 200, "{response:?}");
     assert_eq!(response.headers["content-type"], "text/plain; version=0.0.4; charset=utf-8");
     String::from_utf8(response.body.to_vec()).unwrap()
@@ -80,7 +79,7 @@ async fn metrics_can_be_scraped() {
     for _ in 0..2 {
         assert_eq!(bench.post("/v1/gen-2-pro", &json!({ "width": 64 })).await.status, 422);
     }
-    bench.change(Method::POST, "/api/faults", json!({ "rule": "html-502@poll" })).await;
+    bench.change("POST", "/api/faults", json!({ "rule": "html-502@poll" })).await;
     assert_eq!(bench.get(task["polling_url"].as_str().unwrap()).await.status, 502);
 
     let text = scrape(&bench).await;

@@ -2,15 +2,19 @@
 
 use std::time::Duration;
 
-use axum::http::Method;
 use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
 
 use crate::bench::{Bench, small};
 use imagekiln_simulator::{Config, Organization, Project, ProjectKey};
 
+/// A field of each task in a page.
+fn texts<'a>(page: &'a Value, field: &str) -> Vec<&'a str> {
+    page["tasks"].as_array().unwrap().iter().map(|task| task[field].as_str().unwrap()).collect()
+}
+
 fn ids(page: &Value) -> Vec<&str> {
-    page["tasks"].as_array().unwrap().iter().map(|task| task["id"].as_str().unwrap()).collect()
+    texts(page, "id")
 }
 
 #[tokio::test]
@@ -34,7 +38,7 @@ async fn tasks_are_listed_newest_first_in_pages() {
     for (query, status) in
         [("before=unknown", 404), ("limit=x", 400), ("progress=none", 400), ("other=1", 400)]
     {
-        let response = bench.control(Method::GET, &format!("/api/tasks?{query}"), None).await;
+        let response = bench.control("GET", &format!("/api/tasks?{query}"), None).await;
         assert_eq!(response.status, status, "{query}");
         assert!(response.json()["detail"].is_string());
     }
@@ -57,9 +61,7 @@ async fn tasks_are_found_by_progress_and_by_text() {
         ("", vec!["an owl", "a hen [[error]]", "a Fox"]),
     ] {
         let page = bench.show(&format!("/api/tasks?{query}")).await;
-        let prompts: Vec<_> =
-            page["tasks"].as_array().unwrap().iter().map(|task| &task["prompt"]).collect();
-        assert_eq!(prompts, found, "{query}");
+        assert_eq!(texts(&page, "prompt"), found, "{query}");
     }
 }
 
@@ -82,9 +84,7 @@ async fn tasks_are_found_by_operation_region_and_project() {
         ("project=default/default&operation=gen-2-flex", vec!["second"]),
     ] {
         let page = bench.show(&format!("/api/tasks?{query}")).await;
-        let prompts: Vec<_> =
-            page["tasks"].as_array().unwrap().iter().map(|task| &task["prompt"]).collect();
-        assert_eq!(prompts, found, "{query}");
+        assert_eq!(texts(&page, "prompt"), found, "{query}");
         assert_eq!(page["operations"], json!(["gen-2-flex", "gen-2-pro"]));
         assert_eq!(page["projects"], json!(["acme/web", "default/default"]));
     }
@@ -115,7 +115,7 @@ async fn a_task_is_shown_with_its_request_and_its_picture() {
     }
     assert_eq!(shown["request"]["webhook_secret"], "[redacted]");
     let picture = format!("{path}/picture");
-    assert_eq!(bench.control(Method::GET, &picture, None).await.status, 404);
+    assert_eq!(bench.control("GET", &picture, None).await.status, 404);
 
     let sample = bench.sample(&task).await;
     let shown = bench.show(&path).await;
@@ -123,16 +123,16 @@ async fn a_task_is_shown_with_its_request_and_its_picture() {
     let delivered = bench.fetch(&sample).await;
     bench.sim.clock().advance(Duration::from_secs(3600));
     assert_eq!(bench.fetch(&sample).await.status, 403);
-    let response = bench.control(Method::GET, &picture, None).await;
+    let response = bench.control("GET", &picture, None).await;
     assert_eq!(
         (response.headers["content-type"].as_bytes(), &response.body),
         (&b"image/png"[..], &delivered.body)
     );
     assert_eq!(bench.sim.counts().delivered, 1, "viewing is not a delivery");
     for unknown in ["/api/tasks/unknown", "/api/tasks/unknown/picture"] {
-        assert_eq!(bench.control(Method::GET, unknown, None).await.status, 404);
+        assert_eq!(bench.control("GET", unknown, None).await.status, 404);
     }
-    assert_eq!(bench.control(Method::POST, &path, Some(json!({}))).await.status, 405);
+    assert_eq!(bench.control("POST", &path, Some(json!({}))).await.status, 405);
 }
 
 #[tokio::test]
@@ -149,8 +149,7 @@ async fn the_state_has_counts_and_the_clock_advances() {
     assert!(!state.to_string().contains(bench.sim.api_key()), "{state}");
 
     let before = bench.show("/api/clock").await["now"].as_f64().unwrap();
-    let moved =
-        bench.change(Method::POST, "/api/clock/advance", json!({ "seconds": 86400.5 })).await;
+    let moved = bench.change("POST", "/api/clock/advance", json!({ "seconds": 86400.5 })).await;
     assert!(moved["now"].as_f64().unwrap() >= before + 86400.5);
     assert!(bench.sim.clock().now() >= Duration::from_secs_f64(86400.5));
     let counts = &bench.show("/api/state").await["counts"];
@@ -170,13 +169,13 @@ async fn the_operator_sees_how_to_connect() {
     });
     assert_eq!(bench.show("/api/connection").await, expected);
     expected["key"] = json!(null);
-    let user = bench.control_as("bob", Method::GET, "/api/connection", None).await;
+    let user = bench.control_as("bob", "GET", "/api/connection", None).await;
     assert_eq!(user.json(), expected);
     let audit = bench.show("/api/audit").await.to_string();
     assert!(!audit.contains("reveal"), "{audit}");
     let keys = &bench.show("/api/organizations").await["organizations"][0]["projects"][0]["keys"];
     let revoke = format!("/api/keys/{}", keys[0]["id"].as_str().unwrap());
-    bench.control(Method::DELETE, &revoke, None).await;
+    bench.control("DELETE", &revoke, None).await;
     assert_eq!(bench.show("/api/connection").await, expected);
 }
 
@@ -236,7 +235,7 @@ async fn the_contract_is_served_without_references_to_responses() {
     assert_eq!(inlined["components"], expected["components"]);
     for other in ["responses=other", "keywords=other"] {
         let other = format!("/api/openapi.json?{other}");
-        assert_eq!(bench.control(Method::GET, &other, None).await.status, 400);
+        assert_eq!(bench.control("GET", &other, None).await.status, 400);
     }
 }
 
@@ -260,11 +259,11 @@ async fn the_control_port_forwards_requests_to_the_service() {
     {
         let url = format!("{}/try/{region}/v1/gen-2-pro", bench.sim.control_url());
         let headers = [("x-key", bench.sim.api_key()), ("content-type", "application/json")];
-        let response = bench.send(Method::POST, &url, &headers, small("x").to_string()).await;
+        let response = bench.send("POST", &url, &headers, small("x").to_string()).await;
         assert_eq!(response.status, 200, "{response:?}");
         assert!(response.json()["polling_url"].as_str().unwrap().starts_with(base));
         assert_eq!(
-            bench.send(Method::POST, &url, &headers[1..], small("x").to_string()).await.status,
+            bench.send("POST", &url, &headers[1..], small("x").to_string()).await.status,
             403
         );
     }
@@ -291,7 +290,7 @@ async fn events_are_sent_even_if_only_time_passes() {
         let event = events.next().await;
         assert!(event.contains("data: [\"tasks\",\"counts\"]\n"), "{event}");
     }
-    bench.change(Method::POST, "/api/organizations/default/credits", json!({ "amount": 5 })).await;
+    bench.change("POST", "/api/organizations/default/credits", json!({ "amount": 5 })).await;
     let event = events.next().await;
     assert!(event.contains("data: [\"accounts\"]\n"), "{event}");
     // The stream never ends by itself, and does not delay a shutdown.
