@@ -193,7 +193,8 @@ impl Bench {
     }
 }
 
-/// A client of HTTP/2 that lets the server send so many bytes of each response before it reads them.
+/// A client of HTTP/2, to which the server sends at most `window` bytes of a response before the
+/// client reads them.
 pub fn http2(window: u32) -> Client<HttpConnector, Empty<Bytes>> {
     let mut client = Client::builder(TokioExecutor::new());
     client.http2_only(true).http2_initial_stream_window_size(window).build_http()

@@ -16,8 +16,8 @@ use imagekiln_simulator::Config;
 
 const LARGE: usize = 1 << 40;
 
-/// Asserts that a submission is rejected with this status code, after which the simulator closes the
-/// connection.
+/// Asserts that a submission is rejected with this status code, and that the simulator then closes
+/// the connection.
 async fn assert_rejected(stream: &mut TcpStream, status: u16) {
     let response = Raw::read(stream).await;
     assert_eq!(response.summary(), format!("{status} application/json"));
