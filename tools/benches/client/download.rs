@@ -38,33 +38,21 @@ pub fn run(runtime: &Runtime, server: &Server) {
         let folder = tempfile::tempdir_in(MEMORY).unwrap();
         let folder = folder.path();
         let candidates = [
-            repeated("imagekiln", || programs.save_at_once(folder)),
-            repeated("discard_then_write", || programs.discard_then_write(folder)),
-            repeated("tokio_fs", || programs.tokio_fs(folder)),
+            Candidate::repeated("imagekiln", 1, || programs.save_at_once(folder)),
+            Candidate::repeated("discard_then_write", 1, || programs.discard_then_write(folder)),
+            Candidate::repeated("tokio_fs", 1, || programs.tokio_fs(folder)),
         ];
         compare(runtime, "download.memory", plan, &candidates);
     }
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let folder = folder.path();
     let candidates = [
-        repeated("imagekiln", || programs.save_at_once(folder)),
-        repeated("one_at_a_time", || programs.save_in_turn(folder)),
-        repeated("without_fsync", || programs.tokio_fs(folder)),
-        repeated("only_fsync", || programs.only_fsync(folder)),
+        Candidate::repeated("imagekiln", 1, || programs.save_at_once(folder)),
+        Candidate::repeated("one_at_a_time", 1, || programs.save_in_turn(folder)),
+        Candidate::repeated("without_fsync", 1, || programs.tokio_fs(folder)),
+        Candidate::repeated("only_fsync", 1, || programs.only_fsync(folder)),
     ];
     compare(runtime, "download.disk", plan, &candidates);
-}
-
-/// Runs all pictures once per operation.
-fn repeated<'a, F: Future<Output = ()> + 'a>(
-    name: &'static str,
-    run: impl Fn() -> F + Copy + 'a,
-) -> Candidate<'a> {
-    Candidate::new(name, move |operations| async move {
-        for _ in 0..operations {
-            run().await;
-        }
-    })
 }
 
 async fn picture(server: &Server) -> Picture {

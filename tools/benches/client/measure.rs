@@ -3,6 +3,7 @@
 
 use std::{pin::Pin, time::Duration};
 
+use futures_util::future::join_all;
 use imagekiln_testbed::bench::{figure, is_bench};
 use tokio::{runtime::Runtime, time::Instant};
 
@@ -37,6 +38,26 @@ impl<'a> Candidate<'a> {
         run: impl Fn(u32) -> F + 'a,
     ) -> Self {
         Self { name, run: Box::new(move |operations| Box::pin(run(operations))) }
+    }
+
+    /// A candidate that always has this many operations in progress.
+    pub fn repeated<F: Future<Output = ()> + 'a>(
+        name: &'static str,
+        at_once: u32,
+        run: impl Fn() -> F + Clone + 'a,
+    ) -> Self {
+        Self::new(name, move |operations| {
+            let run = run.clone();
+            async move {
+                let run = &run;
+                let some = || async move {
+                    for _ in 0..operations.div_ceil(at_once) {
+                        run().await;
+                    }
+                };
+                join_all((0..at_once).map(|_| some())).await;
+            }
+        })
     }
 }
 

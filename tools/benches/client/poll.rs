@@ -2,7 +2,6 @@
 
 use std::{sync::Arc, time::Duration};
 
-use futures_util::future::join_all;
 use imagekiln::{Client, TaskRef};
 use tokio::runtime::Runtime;
 use url::Url;
@@ -37,13 +36,13 @@ pub fn run_http2(runtime: &Runtime, server: &Server) {
 fn clients<'a>(server: &'a Server, at_once: u32) -> [Candidate<'a>; 2] {
     let client = Client::builder().api_key(KEY).base_url(&*server.url).build().unwrap();
     let task = Arc::new(client.task(TaskRef::new("f7a1c9", polling_url(server), None)));
-    let ours = repeated("imagekiln", at_once, move || {
+    let ours = Candidate::repeated("imagekiln", at_once, move || {
         let task = Arc::clone(&task);
         async move { assert!(!task.poll().await.unwrap().status().is_final()) }
     });
     let service = Arc::new(Url::parse(&server.url).unwrap());
     let http = reqwest::Client::new();
-    let careful = repeated("reqwest_with_checks", at_once, move || {
+    let careful = Candidate::repeated("reqwest_with_checks", at_once, move || {
         let (http, service) = (http.clone(), Arc::clone(&service));
         async move {
             let polled = careful::poll(&http, &service, &polling_url(server)).await;
@@ -52,26 +51,6 @@ fn clients<'a>(server: &'a Server, at_once: u32) -> [Candidate<'a>; 2] {
         }
     });
     [ours, careful]
-}
-
-/// A candidate that always has this many polls in progress.
-fn repeated<'a, F: Future<Output = ()> + 'a>(
-    name: &'static str,
-    at_once: u32,
-    poll: impl Fn() -> F + Clone + 'a,
-) -> Candidate<'a> {
-    Candidate::new(name, move |polls| {
-        let poll = poll.clone();
-        async move {
-            let poll = &poll;
-            let some_polls = || async move {
-                for _ in 0..polls.div_ceil(at_once) {
-                    poll().await;
-                }
-            };
-            join_all((0..at_once).map(|_| some_polls())).await;
-        }
-    })
 }
 
 fn polling_url(server: &Server) -> String {

@@ -387,7 +387,6 @@ fn death(world: &mut World) -> Option<Duration> {
     (dies && world.has("deaths")).then_some(after)
 }
 
-/// Splits a command line as a POSIX shell does.
 /// Copies a directory, and those below it.
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
     fs::create_dir_all(to)?;
@@ -403,6 +402,7 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Splits a command line as a POSIX shell does.
 fn split(line: &str) -> Vec<String> {
     let (mut words, mut word, mut is_quoted) = (Vec::new(), String::new(), false);
     let mut rest = line.chars();

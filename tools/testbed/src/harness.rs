@@ -5,7 +5,7 @@ use std::{any, env};
 use libtest_mimic::{Arguments, Completion, Trial};
 use tokio::runtime::Builder;
 
-use crate::requirement::Requirement;
+use crate::{browser, requirement::Requirement};
 
 /// The tokio runtime of a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,7 +70,9 @@ pub fn run(tests: Vec<Trial>) -> ! {
     let mut arguments = Arguments::from_args();
     let threads = || env::var("RUST_TEST_THREADS").ok()?.parse().ok();
     arguments.test_threads = arguments.test_threads.or_else(threads);
-    libtest_mimic::run(&arguments, tests).exit()
+    let conclusion = libtest_mimic::run(&arguments, tests);
+    Runtime::CurrentThread.build().block_on(browser::quit_idle());
+    conclusion.exit()
 }
 
 #[cfg(test)]

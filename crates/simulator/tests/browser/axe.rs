@@ -65,8 +65,7 @@ async fn axe_finds_nothing_in_any_section(stage: &Stage<'_>) {
         ("clock", ".face"),
         ("docs", ".opblock"),
     ] {
-        browser.run(&format!("location.hash = '#/{place}'")).await;
-        browser.wait(&format!("document.querySelector('{shown}')")).await;
+        stage.show(place, shown).await;
         if place == "docs" {
             stage.try_out("#operations-generation-gen_2_pro").await;
             browser.wait("document.querySelector('.live-responses-table .response')").await;

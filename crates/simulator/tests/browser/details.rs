@@ -11,7 +11,7 @@ use imagekiln_testbed::{
 };
 
 use super::{
-    bench::png,
+    bench::{png, small},
     stage::{self, Stage},
 };
 
@@ -21,10 +21,6 @@ pub fn tests() -> Vec<Trial> {
         stage::test(Config::default(), a_request_is_shown_with_its_images_and_can_be_repeated),
         stage::test(Config::default(), the_buttons_and_arrows_lead_through_the_listed_tasks),
     ]
-}
-
-fn small(prompt: &str) -> Value {
-    json!({ "prompt": prompt, "width": 64, "height": 64 })
 }
 
 async fn open(stage: &Stage<'_>, task: &Value) {

@@ -5,7 +5,10 @@ use serde_json::json;
 use imagekiln_simulator::{Config, Faults};
 use imagekiln_testbed::Trial;
 
-use super::stage::{self, Stage};
+use super::{
+    bench::small,
+    stage::{self, Stage},
+};
 
 pub fn tests() -> Vec<Trial> {
     vec![
@@ -23,7 +26,7 @@ pub fn tests() -> Vec<Trial> {
 async fn a_fault_that_is_switched_on_takes_effect_on_the_next_request(stage: &Stage<'_>) {
     let (bench, browser) = (&stage.bench, &stage.browser);
     let submit = async || {
-        let body = json!({ "prompt": "x", "width": 64, "height": 64 });
+        let body = small("x");
         bench.post("/v1/gen-2-pro", &body).await.status.as_u16()
     };
     assert_eq!(submit().await, 200);
@@ -71,8 +74,7 @@ async fn a_switch_uses_the_place_value_and_count_in_its_fields(stage: &Stage<'_>
     browser
         .wait("document.querySelector('.rules code')?.textContent === 'rate-limited@poll=7:2x'")
         .await;
-    let task =
-        bench.submit("/v1/gen-2-pro", &json!({ "prompt": "x", "width": 64, "height": 64 })).await;
+    let task = bench.submit("/v1/gen-2-pro", &small("x")).await;
     let poll = task["polling_url"].as_str().unwrap();
     for (status, left) in [(429, "1 more"), (429, "0 more"), (200, "0 more")] {
         let response = bench.get(poll).await;
@@ -91,8 +93,7 @@ async fn a_switch_uses_the_place_value_and_count_in_its_fields(stage: &Stage<'_>
 
 async fn every_fault_is_in_one_group(stage: &Stage<'_>) {
     let browser = &stage.browser;
-    browser.click("nav a[href='#/faults']").await;
-    browser.wait("document.querySelector('.fault')").await;
+    stage.show("faults", ".fault").await;
     let shown = browser
         .run("return [...document.querySelectorAll('.fault')].map((one) => one.dataset.key)")
         .await;
@@ -109,8 +110,7 @@ async fn every_fault_is_in_one_group(stage: &Stage<'_>) {
 
 async fn a_preset_adds_and_removes_its_rules(stage: &Stage<'_>) {
     let (bench, browser) = (&stage.bench, &stage.browser);
-    browser.click("nav a[href='#/faults']").await;
-    browser.wait("document.querySelector('.preset')").await;
+    stage.show("faults", ".preset").await;
     let names = browser
         .run("return [...document.querySelectorAll('.presets li')].map((one) => one.dataset.key)")
         .await;
@@ -139,8 +139,7 @@ async fn a_preset_adds_and_removes_its_rules(stage: &Stage<'_>) {
 
 async fn an_invalid_rule_or_value_is_explained_beside_its_field(stage: &Stage<'_>) {
     let (bench, browser) = (&stage.bench, &stage.browser);
-    browser.click("nav a[href='#/faults']").await;
-    browser.wait("document.querySelector('.fault')").await;
+    stage.show("faults", ".fault").await;
     browser.run("document.querySelector('[name=rule]').value = 'html-502@home'").await;
     browser.click("#section-faults form [type=submit]").await;
     let error = "document.querySelector('[name=rule][aria-invalid]')

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use axum::http::Method;
 use serde_json::json;
 
 use imagekiln_simulator::Config;
@@ -147,9 +146,8 @@ async fn filters_find_tasks_by_operation_project_and_region(stage: &Stage<'_>) {
     let Stage { bench, browser } = stage;
     submit(stage, "first").await;
     bench.submit("/v1/gen-2-flex", &json!({ "prompt": "second" })).await;
-    let regional = format!("{}/v1/gen-2-pro", bench.sim.regional_base_url());
-    let headers = [("x-key", bench.sim.api_key()), ("content-type", "application/json")];
-    bench.send(Method::POST, &regional, &headers, r#"{ "prompt": "third" }"#).await;
+    let third = r#"{ "prompt": "third" }"#;
+    bench.post_at(bench.sim.regional_base_url(), "/v1/gen-2-pro", third).await;
     browser.wait("document.querySelectorAll('.card').length === 3").await;
     let options = "[...document.querySelectorAll('[name=project] option')].map((one) => one.value)";
     assert_eq!(browser.run(&format!("return {options}")).await, json!(["", "default/default"]));

@@ -1,11 +1,12 @@
 //! Colour schemes, and the sources of everything the page loads.
 
-use serde_json::json;
-
 use imagekiln_simulator::Config;
 use imagekiln_testbed::Trial;
 
-use super::stage::{self, Stage};
+use super::{
+    bench::small,
+    stage::{self, Stage},
+};
 
 pub fn tests() -> Vec<Trial> {
     vec![
@@ -16,8 +17,7 @@ pub fn tests() -> Vec<Trial> {
 
 async fn the_page_follows_the_colour_scheme_of_the_system(stage: &Stage<'_>) {
     let browser = &stage.browser;
-    browser.run("location.hash = '#/docs'").await;
-    browser.wait("document.querySelector('.opblock')").await;
+    stage.show("docs", ".opblock").await;
     let mut seen = Vec::new();
     for colours in ["light", "dark"] {
         browser.prefer(colours).await;
@@ -41,7 +41,7 @@ async fn the_page_follows_the_colour_scheme_of_the_system(stage: &Stage<'_>) {
 
 async fn nothing_is_loaded_from_elsewhere_and_no_problems_are_logged(stage: &Stage<'_>) {
     let (sim, browser) = (&stage.bench.sim, &stage.browser);
-    let body = json!({ "prompt": "x", "width": 64, "height": 64 });
+    let body = small("x");
     let task = stage.bench.submit("/v1/gen-2-pro", &body).await;
     sim.clock().advance(std::time::Duration::from_secs(1));
     browser.wait("document.querySelector('.card img')?.complete").await;

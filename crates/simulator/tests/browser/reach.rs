@@ -10,7 +10,10 @@ use imagekiln_testbed::{
     browser::{ENTER, ESCAPE, TAB},
 };
 
-use super::stage::{self, Stage};
+use super::{
+    bench::small,
+    stage::{self, Stage},
+};
 
 pub fn tests() -> Vec<Trial> {
     vec![
@@ -22,7 +25,7 @@ pub fn tests() -> Vec<Trial> {
 
 async fn the_keyboard_reaches_sections_and_a_tasks_detail(stage: &Stage<'_>) {
     let (bench, browser) = (&stage.bench, &stage.browser);
-    let body = json!({ "prompt": "a fox", "width": 64, "height": 64 });
+    let body = small("a fox");
     bench.submit("/v1/gen-2-pro", &body).await;
     bench.sim.clock().advance(Duration::from_secs(1));
     browser.wait("document.querySelector('.card img')").await;
@@ -63,10 +66,7 @@ async fn the_keyboard_reaches_sections_and_a_tasks_detail(stage: &Stage<'_>) {
 async fn a_narrow_screen_scrolls_only_downwards_and_cuts_nothing(stage: &Stage<'_>) {
     let browser = &stage.browser;
     let prompt = "word".repeat(200);
-    let task = stage
-        .bench
-        .submit("/v1/gen-2-pro", &json!({ "prompt": prompt, "width": 64, "height": 64 }))
-        .await;
+    let task = stage.bench.submit("/v1/gen-2-pro", &small(&prompt)).await;
     stage.bench.sim.clock().advance(Duration::from_secs(1));
     stage.bench.sim.faults().add("webhook-late:0.5").unwrap();
     browser.resize(390, 844).await;
@@ -97,7 +97,7 @@ async fn a_narrow_screen_scrolls_only_downwards_and_cuts_nothing(stage: &Stage<'
 
 async fn a_narrow_screen_starts_with_the_tasks(stage: &Stage<'_>) {
     let (bench, browser) = (&stage.bench, &stage.browser);
-    bench.submit("/v1/gen-2-pro", &json!({ "prompt": "x", "width": 64, "height": 64 })).await;
+    bench.submit("/v1/gen-2-pro", &small("x")).await;
     browser.resize(390, 844).await;
     browser.wait("document.querySelector('.card')").await;
     let top = browser.run("return document.querySelector('.card').offsetTop").await;

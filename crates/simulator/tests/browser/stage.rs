@@ -15,6 +15,13 @@ pub struct Stage<'a> {
 }
 
 impl Stage<'_> {
+    /// Goes to a place of the page, such as `faults` and `tasks/ID`, and waits until something
+    /// matches `selector`.
+    pub async fn show(&self, place: &str, selector: &str) {
+        self.browser.run(&format!("location.hash = '#/{place}'")).await;
+        self.browser.wait(&format!("document.querySelector(\"{selector}\")")).await;
+    }
+
     /// Keeps what the page copies in `window.copied`, instead of the clipboard.
     pub async fn catch_copies(&self) {
         let script = "navigator.clipboard.writeText = async (text) => { window.copied = text; }";
@@ -65,7 +72,7 @@ where
     S: AsyncFnOnce(&Stage<'_>) + Send + 'static,
 {
     imagekiln_testbed::test(name_of(&scene), requirements, Runtime::CurrentThread, async || {
-        Browser::with(async |browser| {
+        Browser::with_reused(async |browser| {
             let token = config.control_token.clone();
             let stage = Stage { bench: Bench::with(config).await, browser };
             let page = stage.bench.sim.control_url();

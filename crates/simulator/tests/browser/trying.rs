@@ -17,8 +17,7 @@ pub fn tests() -> Vec<Trial> {
 
 async fn try_it_out_calls_the_service(stage: &Stage<'_>) {
     let (sim, browser) = (&stage.bench.sim, &stage.browser);
-    browser.click("nav a[href='#/docs']").await;
-    browser.wait("document.querySelector('.swagger-ui .btn.authorize')").await;
+    stage.show("docs", ".swagger-ui .btn.authorize").await;
     for (operation, tag, region) in [
         ("gen_2_pro", "generation", Region::Global),
         ("gen_pro_1_1_ultra_finetuned", "finetuned", Region::Regional),

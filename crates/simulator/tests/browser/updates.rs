@@ -6,7 +6,10 @@ use serde_json::json;
 use imagekiln_simulator::Config;
 use imagekiln_testbed::Trial;
 
-use super::stage::{self, Stage};
+use super::{
+    bench::small,
+    stage::{self, Stage},
+};
 
 pub fn tests() -> Vec<Trial> {
     vec![
@@ -17,14 +20,13 @@ pub fn tests() -> Vec<Trial> {
 }
 
 async fn submit(stage: &Stage<'_>) {
-    let body = json!({ "prompt": "a fox", "width": 64, "height": 64 });
+    let body = small("a fox");
     stage.bench.submit("/v1/gen-2-pro", &body).await;
 }
 
 async fn what_is_typed_and_opened_stays_when_credits_are_spent(stage: &Stage<'_>) {
     let browser = &stage.browser;
-    browser.click("nav a[href='#/accounts']").await;
-    browser.wait("document.querySelector('.organization')").await;
+    stage.show("accounts", ".organization").await;
     browser
         .run(
             "document.querySelector('.organization .panel details').open = true;

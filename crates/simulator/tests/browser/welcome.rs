@@ -60,8 +60,7 @@ async fn with_a_token_the_page_works_and_its_url_does_not_show_it(stage: &Stage<
     browser.wait("document.querySelector('.card')").await;
     bench.sim.clock().advance(std::time::Duration::from_secs(1));
     browser.wait("document.querySelector('.card img')?.naturalWidth > 0").await;
-    browser.run("location.hash = '#/docs'").await;
-    browser.wait("document.querySelector('.opblock')").await;
+    stage.show("docs", ".opblock").await;
 }
 
 async fn nothing_is_said_about_tasks_before_they_are_read(stage: &Stage<'_>) {

@@ -4,17 +4,17 @@ use std::time::Duration;
 
 use axum::{
     body::Bytes,
-    http::{HeaderMap, Method, Request, StatusCode},
+    http::{HeaderMap, Request, StatusCode},
 };
-use base64::Engine as _;
-use http_body_util::{BodyExt as _, Full};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use http_body_util::{BodyExt as _, Empty, Full};
 use hyper_util::{
     client::legacy::Client, client::legacy::connect::HttpConnector, rt::TokioExecutor,
 };
-use image::ImageFormat;
-use serde_json::Value;
+use image::{DynamicImage, ImageFormat};
+use serde_json::{Value, json};
 
-use imagekiln_simulator::{Config, Finetune, Organization, Simulator};
+use imagekiln_simulator::{Config, Finetune, Organization, Simulator, TaskView};
 use imagekiln_testbed::picture;
 
 pub struct Bench {
@@ -37,25 +37,20 @@ impl Response {
         serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
-    /// The `(loc, type)` of each violation, with the location joined by dots.
-    pub fn violations(&self) -> Vec<(String, String)> {
+    /// The location and the type of each violation, such as `body.width missing`.
+    pub fn violations(&self) -> Vec<String> {
         assert_eq!(self.status, 422, "{self:?}");
         let body = self.json();
-        let mut found: Vec<_> = body["detail"]
-            .as_array()
-            .expect("detail is not a list")
-            .iter()
-            .map(|violation| {
-                assert!(violation["msg"].as_str().is_some_and(|msg| !msg.is_empty()));
-                let loc = violation["loc"].as_array().expect("loc is not a list").iter();
-                let loc: Vec<_> =
-                    loc.map(|step| step.as_str().map_or(step.to_string(), str::to_owned)).collect();
-                (
-                    loc.join("."),
-                    violation["type"].as_str().expect("type is not a string").to_owned(),
-                )
-            })
-            .collect();
+        let violations = body["detail"].as_array().expect("detail is not a list").iter();
+        let found = violations.map(|violation| {
+            assert!(violation["msg"].as_str().is_some_and(|msg| !msg.is_empty()));
+            let loc = violation["loc"].as_array().expect("loc is not a list").iter();
+            let loc: Vec<_> =
+                loc.map(|step| step.as_str().map_or(step.to_string(), str::to_owned)).collect();
+            let kind = violation["type"].as_str().expect("type is not a string");
+            format!("{} {kind}", loc.join("."))
+        });
+        let mut found: Vec<_> = found.collect();
         found.sort();
         found
     }
@@ -68,7 +63,7 @@ impl Sender {
 
     pub async fn send(
         &self,
-        method: Method,
+        method: &str,
         url: &str,
         headers: &[(&str, &str)],
         body: impl Into<Bytes>,
@@ -106,7 +101,7 @@ impl Bench {
 
     pub async fn send(
         &self,
-        method: Method,
+        method: &str,
         url: &str,
         headers: &[(&str, &str)],
         body: impl Into<Bytes>,
@@ -122,7 +117,14 @@ impl Bench {
     pub async fn post_at(&self, base: &str, path: &str, body: impl Into<Bytes>) -> Response {
         let url = format!("{base}{path}");
         let headers = [("x-key", self.sim.api_key()), ("content-type", "application/json")];
-        self.send(Method::POST, &url, &headers, body).await
+        self.send("POST", &url, &headers, body).await
+    }
+
+    /// Submits with another key.
+    pub async fn post_as(&self, key: &str, path: &str, body: &Value) -> Response {
+        let url = format!("{}{path}", self.sim.base_url());
+        let headers = [("x-key", key), ("content-type", "application/json")];
+        self.send("POST", &url, &headers, body.to_string()).await
     }
 
     pub async fn post(&self, path: &str, body: &Value) -> Response {
@@ -136,19 +138,37 @@ impl Bench {
         response.json()
     }
 
+    /// Asserts that a request to an operation has these violations, separated by commas.
+    pub async fn assert_violations(&self, operation: &str, body: &Value, expected: &str) {
+        let response = self.post(&format!("/v1/{operation}"), body).await;
+        let found = response.violations().join(", ");
+        assert_eq!(found, expected, "{operation} {:.200}: {response:?}", body.to_string());
+    }
+
     pub async fn get(&self, url: &str) -> Response {
-        self.send(Method::GET, url, &[("x-key", self.sim.api_key())], "").await
+        self.send("GET", url, &[("x-key", self.sim.api_key())], "").await
+    }
+
+    /// Gets a URL with the key, and requests a fault.
+    pub async fn get_faulty(&self, url: &str, fault: &str) -> Response {
+        let headers = [("x-key", self.sim.api_key()), ("x-simulator-fault", fault)];
+        self.send("GET", url, &headers, "").await
     }
 
     /// Fetches a URL without the key.
     pub async fn fetch(&self, url: &str) -> Response {
-        self.send(Method::GET, url, &[], "").await
+        self.send("GET", url, &[], "").await
     }
 
     pub async fn poll(&self, task: &Value) -> Value {
         let response = self.get(task["polling_url"].as_str().expect("no polling URL")).await;
         assert_eq!(response.status, 200, "{response:?}");
         response.json()
+    }
+
+    /// What the simulator knows of an accepted task.
+    pub fn view(&self, task: &Value) -> TaskView {
+        self.sim.task(task["id"].as_str().expect("no id")).expect("no such task")
     }
 
     /// Advances the clock until the task has ended, and returns its last poll.
@@ -173,12 +193,24 @@ impl Bench {
     }
 }
 
-/// An encoded image in base64.
-pub fn image(format: ImageFormat, width: u32, height: u32) -> String {
-    let file = picture::encoded(picture::gradient(width, height), format);
-    base64::engine::general_purpose::STANDARD.encode(file)
+/// A client of HTTP/2, to which the server sends at most `window` bytes of a response before the
+/// client reads them.
+pub fn http2(window: u32) -> Client<HttpConnector, Empty<Bytes>> {
+    let mut client = Client::builder(TokioExecutor::new());
+    client.http2_only(true).http2_initial_stream_window_size(window).build_http()
 }
 
+/// A request for a small picture.
+pub fn small(prompt: &str) -> Value {
+    json!({ "prompt": prompt, "width": 64, "height": 64 })
+}
+
+/// The png of a picture in base64.
+pub fn base64(picture: impl Into<DynamicImage>) -> String {
+    STANDARD.encode(picture::encoded(picture, ImageFormat::Png))
+}
+
+/// A png of this size in base64.
 pub fn png(width: u32, height: u32) -> String {
-    image(ImageFormat::Png, width, height)
+    base64(picture::gradient(width, height))
 }

@@ -1,17 +1,14 @@
 //! Bodies with a wrong length.
 
-use tokio::{
-    io::{AsyncReadExt as _, AsyncWriteExt as _},
-    net::TcpStream,
-};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-use super::bench::Bench;
+use super::{bench::Bench, raw::announce};
 
 /// Bodies that are longer or shorter than their announced length. HTTP does not allow some of them.
 #[tokio::test(start_paused = true)]
 async fn wrong_lengths_do_not_break_the_simulator() {
     let bench = Bench::new().await;
-    let host = bench.sim.base_url().trim_start_matches("http://");
+    let (base, key) = (bench.sim.base_url(), bench.sim.api_key());
     let body = r#"{"prompt":"a fox"}"#;
     for (lengths, status) in [
         ("content-length: 18", "200"),
@@ -25,13 +22,9 @@ async fn wrong_lengths_do_not_break_the_simulator() {
         ("transfer-encoding: chunked", "400"),
         ("transfer-encoding: gzip", "400"),
     ] {
-        let mut stream = TcpStream::connect(host).await.unwrap();
-        let request = format!(
-            "POST /v1/gen-2-pro HTTP/1.1\r\nhost: {host}\r\nx-key: {}\r\n\
-             content-type: application/json\r\nconnection: close\r\n{lengths}\r\n\r\n{body}",
-            bench.sim.api_key()
-        );
-        stream.write_all(request.as_bytes()).await.unwrap();
+        let lines = format!("content-type: application/json\r\nconnection: close\r\n{lengths}");
+        let mut stream = announce(base, "/v1/gen-2-pro", key, &lines).await;
+        stream.write_all(body.as_bytes()).await.unwrap();
         let mut response = Vec::new();
         // The connection may be reset if more data arrived than was read.
         let _ = stream.read_to_end(&mut response).await;

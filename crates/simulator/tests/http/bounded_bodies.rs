@@ -2,15 +2,13 @@
 
 use std::time::Duration;
 
-use axum::http::Method;
 use serde_json::json;
-use tokio::{
-    io::{AsyncReadExt as _, AsyncWriteExt as _},
-    net::TcpStream,
-    task::JoinSet,
-};
+use tokio::{io::AsyncWriteExt as _, net::TcpStream, task::JoinSet};
 
-use super::bench::Bench;
+use super::{
+    bench::Bench,
+    raw::{Raw, announce},
+};
 use imagekiln_simulator::Config;
 
 #[tokio::test]
@@ -24,13 +22,9 @@ async fn bodies_with_too_many_values_are_rejected() {
     assert_eq!(bench.post_bytes("/v1/gen-2-pro", body(3331)).await.status, 200);
     for count in [3332, 100_000] {
         let response = bench.post_bytes("/v1/gen-2-pro", body(count)).await;
-        assert_eq!(response.violations(), [("body".to_owned(), "value_error".to_owned())]);
+        assert_eq!(response.violations(), ["body value_error"]);
         let message = response.json()["detail"][0]["msg"].to_string();
         assert!(message.contains("more than 10000 values"), "{message}");
-    }
-    for not_json in ["{", "[1,", "nul", "\"\\x\"", &"[".repeat(1000)] {
-        let response = bench.post_bytes("/v1/gen-2-pro", not_json.to_owned()).await;
-        assert_eq!(response.violations()[0].1, "json_invalid", "{not_json}");
     }
 }
 
@@ -40,12 +34,12 @@ async fn names_and_texts_are_bounded() {
     let named = |length: usize| json!({ "prompt": "x", "n".repeat(length): 1 });
     assert_eq!(bench.post("/v1/gen-2-pro", &named(256)).await.status, 200);
     let response = bench.post("/v1/gen-2-pro", &named(257)).await;
-    assert_eq!(response.violations(), [("body".to_owned(), "value_error".to_owned())]);
+    assert_eq!(response.violations(), ["body value_error"]);
     assert!(response.body.len() < 200, "{response:?}");
     let prompted = |length: usize| json!({ "prompt": "x".repeat(length) });
     assert_eq!(bench.post("/v1/gen-2-pro", &prompted(1 << 20)).await.status, 200);
     let response = bench.post("/v1/gen-2-pro", &prompted((1 << 20) + 1)).await;
-    assert_eq!(response.violations(), [("body".to_owned(), "value_error".to_owned())]);
+    assert_eq!(response.violations(), ["body value_error"]);
 }
 
 #[tokio::test]
@@ -54,9 +48,9 @@ async fn names_in_responses_are_short_and_printable() {
     let image = "iVBORw0KGgoAAAANSUhEUgAA";
     let name = format!("\u{1b}[31m\u{202e}{}", "n".repeat(200));
     let response = bench.post("/v1/gen-pro-1.0-canny", &json!({ name: image })).await;
-    let locs: Vec<_> = response.violations().into_iter().map(|(loc, _)| loc).collect();
-    let shown = format!("body.?[31m?{}", "n".repeat(122));
-    assert!(locs.contains(&shown), "{locs:?}");
+    let found = response.violations();
+    let shown = format!("body.?[31m?{} ", "n".repeat(122));
+    assert!(found.iter().any(|one| one.starts_with(&shown)), "{found:?}");
     let id = "%1b%E2%80%AE".to_owned() + &"i".repeat(2000);
     let poll = bench.get(&format!("{}/v1/get_result?id={id}", bench.sim.base_url())).await;
     assert_eq!(poll.json()["id"], format!("??{}", "i".repeat(126)));
@@ -72,14 +66,9 @@ async fn a_bounded_number_of_violations_is_reported() {
 
 /// A submission of which the last byte is missing.
 async fn half_sent(bench: &Bench, length: usize) -> TcpStream {
-    let address = bench.sim.base_url().trim_start_matches("http://");
-    let mut stream = TcpStream::connect(address).await.unwrap();
-    let head = format!(
-        "POST /v1/gen-2-pro HTTP/1.1\r\nhost: x\r\nx-key: {}\r\n\
-         content-type: application/json\r\ncontent-length: {length}\r\n\r\n",
-        bench.sim.api_key()
-    );
-    stream.write_all(head.as_bytes()).await.unwrap();
+    let (base, key) = (bench.sim.base_url(), bench.sim.api_key());
+    let lines = format!("content-type: application/json\r\ncontent-length: {length}");
+    let mut stream = announce(base, "/v1/gen-2-pro", key, &lines).await;
     stream.write_all(&vec![b' '; length - 1]).await.unwrap();
     stream
 }
@@ -94,18 +83,15 @@ async fn bodies_in_flight_are_bounded() {
     let bench = Bench::with(config).await;
     let mut clients = JoinSet::new();
     for _ in 0..8 {
-        let mut stream = half_sent(&bench, 1 << 20).await;
-        clients.spawn(async move {
-            let mut response = String::new();
-            stream.read_to_string(&mut response).await.map(|_| response)
-        });
+        clients.spawn(Raw::read(half_sent(&bench, 1 << 20).await));
     }
     // One takes as much as it leaves free. All others are rejected.
     for _ in 0..7 {
-        let response = clients.join_next().await.unwrap().unwrap().unwrap();
-        assert!(response.starts_with("HTTP/1.1 429 "), "{response}");
-        assert!(response.contains("\r\nretry-after: 1\r\n"), "{response}");
-        assert!(response.contains(r#"{"detail":"Too many large requests"#), "{response}");
+        let response = clients.join_next().await.unwrap().unwrap();
+        assert_eq!(response.summary(), "429 application/json");
+        assert_eq!(response.header("retry-after"), Some("1"));
+        let detail = response.json()["detail"].to_string();
+        assert!(detail.contains("Too many large requests"), "{detail}");
     }
     assert_eq!(bench.sim.counts().refused_with(429), 7);
     // A small one is accepted meanwhile, and a large one afterwards.
@@ -113,9 +99,7 @@ async fn bodies_in_flight_are_bounded() {
     drop(clients);
     let large = format!("{{\"prompt\":\"x\"}}{}", " ".repeat((1 << 20) - 14));
     loop {
-        let url = format!("{}/v1/gen-2-pro", bench.sim.base_url());
-        let headers = [("x-key", bench.sim.api_key()), ("content-type", "application/json")];
-        let response = bench.send(Method::POST, &url, &headers, large.clone()).await;
+        let response = bench.post_bytes("/v1/gen-2-pro", large.clone()).await;
         // Until the simulator has noticed that the connections are closed.
         if response.status != 429 {
             assert_eq!(response.status, 200, "{response:?}");

@@ -1,9 +1,7 @@
 //! Requests of web pages from other origins.
 
-use axum::http::Method;
-
 use super::bench::{Bench, Response};
-use imagekiln_simulator::{Config, Simulator};
+use imagekiln_simulator::Config;
 
 const PAGE: &str = "http://localhost:3000";
 
@@ -20,7 +18,7 @@ async fn preflight(bench: &Bench, origin: &str) -> Response {
         ("access-control-request-headers", "content-type,x-key"),
     ];
     let url = format!("{}/v1/gen-2-pro", bench.sim.base_url());
-    bench.send(Method::OPTIONS, &url, &headers, "").await
+    bench.send("OPTIONS", &url, &headers, "").await
 }
 
 fn allowed(response: &Response) -> Option<&str> {
@@ -35,18 +33,13 @@ async fn pages_may_call_the_service_only_if_they_are_listed() {
     assert_eq!(response.headers["access-control-allow-headers"], "content-type,x-key");
     assert_eq!(allowed(&preflight(&bench, "http://other.example").await), None);
     let refused = bench
-        .send(
-            Method::POST,
-            &format!("{}/v1/gen-2-pro", bench.sim.base_url()),
-            &[("origin", PAGE)],
-            "",
-        )
+        .send("POST", &format!("{}/v1/gen-2-pro", bench.sim.base_url()), &[("origin", PAGE)], "")
         .await;
     assert_eq!((refused.status.as_u16(), allowed(&refused)), (403, Some(PAGE)));
     // Scripts may read all headers of the response, such as `retry-after`.
     assert_eq!(refused.headers["access-control-expose-headers"], "*");
     let control = format!("{}/api/state", bench.sim.control_url());
-    let control = bench.send(Method::GET, &control, &[("origin", PAGE)], "").await;
+    let control = bench.send("GET", &control, &[("origin", PAGE)], "").await;
     assert_eq!((control.status.as_u16(), allowed(&control)), (403, None));
 }
 
@@ -55,9 +48,4 @@ async fn by_default_no_page_and_with_a_star_every_page_may_call_it() {
     let response = preflight(&bench(&[]).await, PAGE).await;
     assert_eq!((response.status.as_u16(), allowed(&response)), (405, None));
     assert_eq!(allowed(&preflight(&bench(&["*"]).await, PAGE).await), Some("*"));
-    for wrong in ["localhost:3000", "http://localhost:3000/", "null", ""] {
-        let config = Config { cors_origins: vec![wrong.to_owned()], ..Config::default() };
-        let error = Simulator::start(config).await.unwrap_err().to_string();
-        assert!(error.contains("cors_origins"), "{wrong}: {error}");
-    }
 }

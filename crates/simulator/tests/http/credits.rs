@@ -2,18 +2,13 @@
 
 use std::time::Duration;
 
-use axum::http::Method;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{
-    bench::{Bench, Response, png},
+    bench::{Bench, Response, png, small},
     contract::submissions,
 };
 use imagekiln_simulator::{Config, Credits};
-
-fn small() -> Value {
-    json!({ "prompt": "x", "width": 64, "height": 64 })
-}
 
 /// A simulator whose only project has these additional settings.
 async fn project(organization: &str, settings: &str) -> Bench {
@@ -96,9 +91,9 @@ fn refusal(response: &Response, status: u16) -> String {
 async fn submissions_without_credits_are_not_accepted_or_charged() {
     let bench = project("credits = 7.05", "").await;
     for _ in 0..2 {
-        bench.submit("/v1/gen-2-pro", &small()).await;
+        bench.submit("/v1/gen-2-pro", &small("x")).await;
     }
-    let detail = refusal(&bench.post("/v1/gen-2-pro", &small()).await, 402);
+    let detail = refusal(&bench.post("/v1/gen-2-pro", &small("x")).await, 402);
     assert_eq!(
         detail,
         "Insufficient credits: the submission costs 3.00, and the organization has 1.05"
@@ -119,7 +114,7 @@ async fn the_status_code_of_unpaid_submissions_is_a_setting() {
         ..Config::from_toml("organizations = [{ name = 'Default', credits = 0 }]").unwrap()
     })
     .await;
-    refusal(&bench.post("/v1/gen-2-pro", &small()).await, 403);
+    refusal(&bench.post("/v1/gen-2-pro", &small("x")).await, 403);
 }
 
 #[tokio::test]
@@ -127,12 +122,12 @@ async fn limits_are_not_exceeded_and_reset_with_each_period() {
     for (period, days) in [("daily", 1), ("weekly", 7), ("monthly", 31)] {
         let bench = project("", &format!("limits = {{ {period} = 6.5 }}")).await;
         for _ in 0..2 {
-            bench.submit("/v1/gen-2-pro", &small()).await;
+            bench.submit("/v1/gen-2-pro", &small("x")).await;
         }
-        let detail = refusal(&bench.post("/v1/gen-2-pro", &small()).await, 402);
+        let detail = refusal(&bench.post("/v1/gen-2-pro", &small("x")).await, 402);
         assert!(detail.contains(&format!("the project's {period} limit of 6.50")), "{detail}");
         bench.sim.clock().advance(Duration::from_secs(days * 86_400));
-        bench.submit("/v1/gen-2-pro", &small()).await;
+        bench.submit("/v1/gen-2-pro", &small("x")).await;
         assert_eq!(bench.sim.counts().charged, Credits::from_hundredths(900));
     }
 }
@@ -149,21 +144,21 @@ async fn limits_can_be_reached_in_each_calendar_day_week_and_month() {
         [spent.daily, spent.weekly, spent.monthly].map(|credits| credits.hundredths())
     };
     let refused = async |limit: &str| {
-        let detail = refusal(&bench.post("/v1/gen-2-pro", &small()).await, 402);
+        let detail = refusal(&bench.post("/v1/gen-2-pro", &small("x")).await, 402);
         assert!(detail.ends_with(&format!("the project's {limit}")), "{detail}");
     };
     // 2150-01-29.
     let thursday = 65_772 * DAY;
     to(thursday);
     for _ in 0..2 {
-        bench.submit("/v1/gen-2-pro", &small()).await;
+        bench.submit("/v1/gen-2-pro", &small("x")).await;
     }
     to(thursday + DAY - Duration::from_secs(1));
     assert_eq!(spent(), [600, 600, 600]);
     refused("daily limit of 6.00").await;
     to(thursday + DAY);
     assert_eq!(spent(), [0, 600, 600], "Friday");
-    bench.submit("/v1/gen-2-pro", &small()).await;
+    bench.submit("/v1/gen-2-pro", &small("x")).await;
     refused("monthly limit of 9.00").await;
     to(thursday + 2 * DAY);
     assert_eq!(spent(), [0, 900, 900]);
@@ -176,9 +171,7 @@ async fn limits_can_be_reached_in_each_calendar_day_week_and_month() {
 #[tokio::test]
 async fn a_failed_task_is_charged_once() {
     let bench = project("credits = 100", "").await;
-    let task = bench
-        .submit("/v1/gen-2-pro", &json!({ "prompt": "[[error]]", "width": 64, "height": 64 }))
-        .await;
+    let task = bench.submit("/v1/gen-2-pro", &small("[[error]]")).await;
     for _ in 0..3 {
         assert_eq!(bench.finish(&task).await["status"], "Error");
     }
@@ -191,11 +184,8 @@ async fn concurrent_submissions_never_overspend_credits() {
     let mut submissions = tokio::task::JoinSet::new();
     for _ in 0..40 {
         let bench = std::sync::Arc::clone(&bench);
-        submissions.spawn(async move {
-            let url = format!("{}/v1/gen-2-pro", bench.sim.base_url());
-            let headers = [("x-key", bench.sim.api_key()), ("content-type", "application/json")];
-            bench.send(Method::POST, &url, &headers, small().to_string()).await.status.as_u16()
-        });
+        submissions
+            .spawn(async move { bench.post("/v1/gen-2-pro", &small("x")).await.status.as_u16() });
     }
     let statuses = submissions.join_all().await;
     assert_eq!(statuses.iter().filter(|status| **status == 200).count(), 10);

@@ -2,15 +2,11 @@
 
 use std::time::Duration;
 
-use axum::{
-    body::Bytes,
-    http::{Method, Request, header},
-};
+use axum::http::{Request, header};
 use http_body_util::{BodyExt as _, Empty};
-use hyper_util::{client::legacy::Client, rt::TokioExecutor};
 use serde_json::json;
 
-use super::bench::{Bench, png};
+use super::bench::{Bench, http2, png, small};
 use imagekiln_simulator::Config;
 
 #[tokio::test]
@@ -22,7 +18,7 @@ async fn a_url_is_valid_for_ten_minutes_after_the_task_is_ready() {
             &json!({ "prompt": "x", "width": 64, "height": 64, "input_image": png(20, 20) }),
         )
         .await;
-    let ready = bench.sim.task(task["id"].as_str().unwrap()).unwrap().final_at;
+    let ready = bench.view(&task).final_at;
     let sample = bench.sample(&task).await;
     assert_eq!(bench.fetch(&sample).await.status, 200);
     bench.sim.clock().advance_to(ready + Duration::from_secs(590));
@@ -41,7 +37,7 @@ async fn a_url_is_valid_for_ten_minutes_after_the_task_is_ready() {
 #[tokio::test]
 async fn a_modified_url_is_rejected() {
     let bench = Bench::new().await;
-    let body = json!({ "prompt": "x", "width": 64, "height": 64 });
+    let body = small("x");
     let (first, second) =
         (bench.submit("/v1/gen-2-pro", &body).await, bench.submit("/v1/gen-2-pro", &body).await);
     let (sample, other) = (bench.sample(&first).await, bench.sample(&second).await);
@@ -70,7 +66,7 @@ async fn a_modified_url_is_rejected() {
         assert!(response.json()["detail"].as_str().unwrap().contains("signature"), "{forged}");
     }
     assert_eq!(bench.fetch(&sample).await.status, 200);
-    assert_eq!(bench.send(Method::POST, &sample, &[], "").await.status, 405);
+    assert_eq!(bench.send("POST", &sample, &[], "").await.status, 405);
     assert_eq!(bench.sim.counts().delivered, 1);
 }
 
@@ -107,7 +103,7 @@ async fn a_head_request_has_the_headers_of_a_get_and_is_not_a_delivery() {
     let body = json!({ "prompt": "x", "width": 64, "height": 64, "output_format": "webp" });
     let task = bench.submit("/v1/gen-2-pro", &body).await;
     let sample = bench.sample(&task).await;
-    let head = bench.send(Method::HEAD, &sample, &[], "").await;
+    let head = bench.send("HEAD", &sample, &[], "").await;
     assert_eq!((head.status.as_u16(), head.body.len()), (200, 0));
     assert_eq!(bench.sim.counts().delivered, 0);
     let whole = bench.fetch(&sample).await;
@@ -120,8 +116,7 @@ async fn a_head_request_has_the_headers_of_a_get_and_is_not_a_delivery() {
 #[tokio::test]
 async fn a_range_of_a_picture_can_be_fetched_and_is_not_a_delivery() {
     let bench = Bench::new().await;
-    let task =
-        bench.submit("/v1/gen-2-pro", &json!({ "prompt": "x", "width": 64, "height": 64 })).await;
+    let task = bench.submit("/v1/gen-2-pro", &small("x")).await;
     let sample = bench.sample(&task).await;
     let whole = bench.fetch(&sample).await;
     assert_eq!(
@@ -146,21 +141,21 @@ async fn a_range_of_a_picture_can_be_fetched_and_is_not_a_delivery() {
         ("bytes=-0", 416, format!("bytes */{length}"), Default::default()),
         ("bytes=99999999999999999999999-", 416, format!("bytes */{length}"), Default::default()),
     ] {
-        let part = bench.send(Method::GET, &sample, &[("range", range)], "").await;
+        let part = bench.send("GET", &sample, &[("range", range)], "").await;
         assert_eq!(part.status.as_u16(), status, "{range}");
         assert_eq!(part.headers[header::CONTENT_RANGE], *content_range, "{range}");
         assert_eq!(part.body, body, "{range}");
     }
-    assert_eq!(bench.send(Method::HEAD, &sample, &[("range", "bytes=1-2")], "").await.status, 200);
+    assert_eq!(bench.send("HEAD", &sample, &[("range", "bytes=1-2")], "").await.status, 200);
     assert_eq!(
         bench.sim.counts().delivered,
         4,
         "the full response, and the ranges that were the whole file"
     );
     let conditional = [("range", "bytes=1-2"), ("if-range", "\"a\"")];
-    assert_eq!(bench.send(Method::GET, &sample, &conditional, "").await.status, 200);
+    assert_eq!(bench.send("GET", &sample, &conditional, "").await.status, 200);
     for other in ["bytes=5-3", "bytes=-", "bytes=0-1,4-5", "bytes=a-b", "bytes=+1-2", "lines=1-2"] {
-        let response = bench.send(Method::GET, &sample, &[("range", other)], "").await;
+        let response = bench.send("GET", &sample, &[("range", other)], "").await;
         assert_eq!(response.status, 200, "{other} is ignored");
     }
 }
@@ -171,10 +166,7 @@ async fn only_complete_deliveries_are_counted() {
     let body = json!({ "prompt": "x", "width": 192, "height": 192, "output_format": "png" });
     let sample = bench.sample(&bench.submit("/v1/gen-2-pro", &body).await).await;
     // The simulator can send only 64 bytes until the client reads them.
-    let client = Client::builder(TokioExecutor::new())
-        .http2_only(true)
-        .http2_initial_stream_window_size(64)
-        .build_http::<Empty<Bytes>>();
+    let client = http2(64);
     let fetch = async || client.request(Request::get(&sample).body(Empty::new()).unwrap()).await;
     drop(fetch().await.unwrap());
     assert_eq!(bench.sim.counts().delivered, 0);

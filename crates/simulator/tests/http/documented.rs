@@ -2,10 +2,9 @@
 
 use std::{collections::BTreeSet, fmt::Write as _};
 
-use axum::http::Method;
 use serde_json::{Value, json};
 
-use crate::bench::Bench;
+use crate::bench::{Bench, small};
 use imagekiln_simulator::{Config, FaultPlace, Faults, KnownFault, Permission, Role, Simulator};
 
 const SETTINGS: &str = "docs/simulator/settings.md";
@@ -120,7 +119,7 @@ async fn words_select_the_listed_statuses() {
     for row in rows(BEHAVIOUR).filter(|row| row[0].starts_with("`[[")) {
         words += 1;
         let prompt = format!("a fox {}", row[0].trim_matches('`'));
-        let body = json!({ "prompt": prompt, "width": 64, "height": 64 });
+        let body = small(&prompt);
         let task = bench.submit("/v1/gen-2-pro", &body).await;
         let last = match row[1].strip_prefix("while in progress") {
             Some(_) => bench.poll(&task).await,
@@ -195,7 +194,7 @@ async fn the_index_of_the_control_port_describes_each_route() {
     for (path, text) in paths {
         let route = described_route(path, text.as_str().unwrap());
         // No route has this method, so the response names the others.
-        let refused = bench.control(Method::PATCH, &route.path, Some(json!({}))).await;
+        let refused = bench.control("PATCH", &route.path, Some(json!({}))).await;
         assert_eq!(refused.status, 405, "{route:?}");
         let allowed = refused.headers["allow"].to_str().unwrap();
         let allowed = names(allowed.split(',').filter(|method| *method != "HEAD"));
@@ -209,7 +208,7 @@ async fn the_index_of_the_control_port_describes_each_route() {
 }
 
 /// The reason for which a request with an unknown name is refused.
-async fn refusal(bench: &Bench, method: Method, path: &str, body: Option<Value>) -> String {
+async fn refusal(bench: &Bench, method: &str, path: &str, body: Option<Value>) -> String {
     let response = bench.control(method, path, body).await;
     let is_json =
         response.headers.get("content-type").is_some_and(|kind| kind == "application/json");
@@ -224,13 +223,12 @@ async fn parameters_of(bench: &Bench, route: &Route) -> BTreeSet<String> {
         return BTreeSet::new();
     }
     let path = &route.path;
-    let mut known =
-        expected(&refusal(bench, Method::GET, &format!("{path}?nonsense=1"), None).await);
+    let mut known = expected(&refusal(bench, "GET", &format!("{path}?nonsense=1"), None).await);
     if known.is_empty() {
         // This route ignores unknown parameters, but not an unknown value.
         for name in &route.parameters {
             let path = format!("{path}?{name}=nonsense");
-            let refused = refusal(bench, Method::GET, &path, None).await;
+            let refused = refusal(bench, "GET", &path, None).await;
             known.extend((!refused.is_empty()).then(|| name.clone()));
         }
     }
@@ -239,8 +237,8 @@ async fn parameters_of(bench: &Bench, route: &Route) -> BTreeSet<String> {
 
 /// The fields of the body that the program knows.
 async fn fields_of(bench: &Bench, route: &Route) -> BTreeSet<String> {
-    let mut change = [Method::POST, Method::PUT].into_iter();
-    match change.find(|method| route.methods.contains(method.as_str())) {
+    let mut change = ["POST", "PUT"].into_iter();
+    match change.find(|method| route.methods.contains(*method)) {
         Some(method) => {
             let body = Some(json!({ "nonsense": 1 }));
             expected(&refusal(bench, method, &route.path, body).await)
@@ -253,7 +251,7 @@ async fn fields_of(bench: &Bench, route: &Route) -> BTreeSet<String> {
 async fn the_values_of_a_pattern_are_listed() {
     let bench = Bench::new().await;
     let body = Some(json!({ "nonsense": 1 }));
-    let known = expected(&refusal(&bench, Method::POST, "/api/requests/verify", body).await);
+    let known = expected(&refusal(&bench, "POST", "/api/requests/verify", body).await);
     assert!(known.contains("violation"), "{known:?}");
     let section = page(REFERENCE).split("\n### The journal\n").nth(1).unwrap();
     let section = section.split("A pattern has").nth(1).unwrap().split("\n\n").next().unwrap();

@@ -2,44 +2,33 @@
 
 use std::time::Duration;
 
-use serde_json::Value;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpStream,
     time::{Instant, sleep},
 };
 
-use super::{bench::Bench, raw::Raw};
+use super::{
+    bench::Bench,
+    raw::{Raw, announce, announce_and_wait, open},
+};
 use imagekiln_simulator::Config;
 
 const LARGE: usize = 1 << 40;
 
-fn address(bench: &Bench) -> &str {
-    bench.sim.base_url().trim_start_matches("http://")
-}
-
-/// Sends the headers of a submission, with the length of its body among them.
-async fn announce(bench: &Bench, path: &str, key: &str, headers: &str) -> TcpStream {
-    let mut stream = TcpStream::connect(address(bench)).await.unwrap();
-    let head = format!("POST {path} HTTP/1.1\r\nhost: x\r\nx-key: {key}\r\n{headers}\r\n\r\n");
-    stream.write_all(head.as_bytes()).await.unwrap();
-    stream
-}
-
-/// Reads a rejection, after which the simulator closes the connection.
-async fn rejected(stream: &mut TcpStream) -> String {
-    let mut response = String::new();
-    stream.read_to_string(&mut response).await.unwrap();
-    let (head, body) = response.split_once("\r\n\r\n").unwrap();
-    assert!(head.to_ascii_lowercase().contains("\r\nconnection: close"), "{response}");
-    assert!(serde_json::from_str::<Value>(body).unwrap().get("detail").is_some(), "{response}");
-    response
+/// Asserts that a submission is rejected with this status code, and that the simulator then closes
+/// the connection.
+async fn assert_rejected(stream: &mut TcpStream, status: u16) {
+    let response = Raw::read(stream).await;
+    assert_eq!(response.summary(), format!("{status} application/json"));
+    assert_eq!(response.header("connection"), Some("close"));
+    assert!(response.json().get("detail").is_some());
 }
 
 #[tokio::test(start_paused = true)]
 async fn rejections_do_not_wait_for_the_body() {
     let bench = Bench::new().await;
-    let key = bench.sim.api_key();
+    let (base, key) = (bench.sim.base_url(), bench.sim.api_key());
     let json = "content-type: application/json\r\n";
     for (path, key, headers, status) in [
         ("/v1/gen-2-pro", "unknown", json, 403),
@@ -52,9 +41,8 @@ async fn rejections_do_not_wait_for_the_body() {
         for expect in ["", "expect: 100-continue\r\n"] {
             let headers = format!("{headers}{expect}content-length: {LARGE}");
             let started = Instant::now();
-            let mut stream = announce(&bench, path, key, &headers).await;
-            let response = rejected(&mut stream).await;
-            assert!(response.starts_with(&format!("HTTP/1.1 {status} ")), "{path}: {response}");
+            let mut stream = announce(base, path, key, &headers).await;
+            assert_rejected(&mut stream, status).await;
             assert_eq!(started.elapsed(), Duration::ZERO, "{path} {expect}");
         }
     }
@@ -68,12 +56,12 @@ async fn a_lack_of_credits_or_places_is_noticed_before_a_large_body() {
         (Config::from_toml("[prices]\nsubmission = 9999999").unwrap(), 402),
     ] {
         let bench = Bench::with(config).await;
+        let (base, key) = (bench.sim.base_url(), bench.sim.api_key());
         for length in ["content-length: 100000", "transfer-encoding: chunked"] {
             let headers = format!("content-type: application/json\r\n{length}");
             let started = Instant::now();
-            let mut stream = announce(&bench, "/v1/gen-2-pro", bench.sim.api_key(), &headers).await;
-            let response = rejected(&mut stream).await;
-            assert!(response.starts_with(&format!("HTTP/1.1 {status} ")), "{response}");
+            let mut stream = announce(base, "/v1/gen-2-pro", key, &headers).await;
+            assert_rejected(&mut stream, status).await;
             assert_eq!(started.elapsed(), Duration::ZERO);
         }
     }
@@ -84,10 +72,9 @@ async fn a_lack_of_credits_or_places_is_noticed_before_a_large_body() {
 async fn slow_bodies_do_not_delay_rejections() {
     let bench = Bench::new().await;
     let length = format!("content-length: {LARGE}");
-    let mut stream = announce(&bench, "/v1/gen-2-pro", "unknown", &length).await;
+    let mut stream = announce(bench.sim.base_url(), "/v1/gen-2-pro", "unknown", &length).await;
     stream.write_all(b"{").await.unwrap();
-    let response = rejected(&mut stream).await;
-    assert!(response.starts_with("HTTP/1.1 403 "), "{response}");
+    assert_rejected(&mut stream, 403).await;
     // What it still sends is discarded, for a limited time.
     stream.write_all(b"}").await.unwrap();
     sleep(Config::default().client_timeout * 2).await;
@@ -118,26 +105,16 @@ async fn rejections_reach_clients_that_send_everything_first() {
 async fn accepted_bodies_are_asked_for() {
     let bench = Bench::new().await;
     let body = r#"{"prompt":"x"}"#;
-    let headers = format!(
-        "content-type: application/json\r\nconnection: close\r\nexpect: 100-continue\r\n\
-         content-length: {}",
-        body.len()
-    );
-    let mut stream = announce(&bench, "/v1/gen-2-pro", bench.sim.api_key(), &headers).await;
-    let mut interim = [0; 25];
-    stream.read_exact(&mut interim).await.unwrap();
-    assert_eq!(&interim, b"HTTP/1.1 100 Continue\r\n\r\n");
+    let mut stream = announce_and_wait(bench.sim.base_url(), bench.sim.api_key(), body).await;
     stream.write_all(body.as_bytes()).await.unwrap();
-    let mut response = String::new();
-    stream.read_to_string(&mut response).await.unwrap();
-    assert!(response.starts_with("HTTP/1.1 200 "), "{response}");
+    assert_eq!(Raw::read(stream).await.summary(), "200 application/json");
 }
 
 /// A complete body does not cost the connection.
 #[tokio::test]
 async fn connections_survive_rejections_of_small_bodies() {
     let bench = Bench::new().await;
-    let mut stream = TcpStream::connect(address(&bench)).await.unwrap();
+    let mut stream = open(bench.sim.base_url(), "").await;
     for _ in 0..3 {
         let body = "x".repeat(1000);
         let request = format!(

@@ -1,14 +1,15 @@
 //! Large requests do not delay small ones, and pictures are rendered once.
 
 use futures_util::future::join_all;
-use image::ImageFormat;
+use image::RgbImage;
 use serde_json::{Map, Value, json};
 use tokio::task::JoinSet;
 
 use super::{
-    bench::{Bench, Sender, image},
+    bench::{Bench, Sender, base64},
     trace::Trace,
 };
+use imagekiln_testbed::picture;
 
 /// The side of an image of 16 megapixels.
 const SIDE: u32 = 4096;
@@ -16,7 +17,9 @@ const SIDE: u32 = 4096;
 #[tokio::test]
 async fn small_submissions_do_not_wait_for_large_images() {
     let bench = Bench::new().await;
-    let image = Value::from(image(ImageFormat::Png, SIDE, SIDE));
+    let row = picture::gradient(SIDE, 1).into_raw();
+    let image = RgbImage::from_raw(SIDE, SIDE, row.repeat(SIDE as usize)).unwrap();
+    let image = Value::from(base64(image));
     let mut body: Map<String, Value> =
         (2..=8).map(|number| (format!("input_image_{number}"), image.clone())).collect();
     body.insert("input_image".to_owned(), image);
@@ -30,7 +33,7 @@ async fn small_submissions_do_not_wait_for_large_images() {
         let url = format!("{}/v1/gen-2-flex", bench.sim.base_url());
         large.spawn(async move {
             let headers = [("x-key", key.as_str()), ("content-type", "application/json")];
-            Sender::new().send(axum::http::Method::POST, &url, &headers, body).await
+            Sender::new().send("POST", &url, &headers, body).await
         });
     }
     for _ in 0..20 {

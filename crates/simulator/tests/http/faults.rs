@@ -5,7 +5,10 @@ use std::{collections::BTreeSet, time::Duration};
 use serde_json::json;
 use tokio::time::Instant;
 
-use super::{bench::Bench, raw::Raw};
+use super::{
+    bench::{Bench, small},
+    raw::Raw,
+};
 use imagekiln_simulator::{FaultPlace, Faults};
 
 pub const JSON: &str = "200 application/json";
@@ -113,7 +116,7 @@ impl<'a> FaultRequest<'a> {
         let word =
             if self.way == Way::Word { format!("[[{}]]", self.fault) } else { String::new() };
         let prompt = format!("a fox {word} {:?} {}", self.way, self.fault.replace(['[', ']'], ""));
-        let body = json!({ "prompt": prompt, "width": 64, "height": 64 }).to_string();
+        let body = small(&prompt).to_string();
         let url = format!("{}/v1/gen-2-pro", self.bench.sim.base_url());
         Raw::send("POST", &url, &self.headers(self.way == Way::Header), &body).await
     }

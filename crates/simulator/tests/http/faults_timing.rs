@@ -2,16 +2,16 @@
 
 use std::{pin::pin, time::Duration};
 
-use axum::http::{Method, Request};
+use axum::http::Request;
 use http_body_util::{BodyExt as _, Empty};
-use hyper_util::{client::legacy::Client, rt::TokioExecutor};
-use serde_json::{Value, json};
-use tokio::{
-    io::{AsyncReadExt as _, AsyncWriteExt as _},
-    time::Instant,
-};
+use serde_json::Value;
+use tokio::{io::AsyncReadExt as _, time::Instant};
 
-use super::{bench::Bench, faults::JSON, raw::Raw};
+use super::{
+    bench::{Bench, http2, small},
+    faults::JSON,
+    raw::{Raw, open},
+};
 use imagekiln_simulator::Config;
 
 #[tokio::test(start_paused = true)]
@@ -61,12 +61,9 @@ async fn delays_follow_the_clock_of_the_simulator() {
 #[tokio::test]
 async fn http2_connections_are_reset_too() {
     let bench = Bench::new().await;
-    let task =
-        bench.submit("/v1/gen-2-pro", &json!({ "prompt": "x", "width": 64, "height": 64 })).await;
+    let task = bench.submit("/v1/gen-2-pro", &small("x")).await;
     let sample = bench.sample(&task).await;
-    let client = Client::builder(TokioExecutor::new())
-        .http2_only(true)
-        .build_http::<Empty<axum::body::Bytes>>();
+    let client = http2(1 << 20);
     let get = async |url: &str, fault: &str| {
         let request = Request::get(url).header("x-key", bench.sim.api_key());
         let request = request.header("x-simulator-fault", fault).body(Empty::new()).unwrap();
@@ -88,7 +85,7 @@ async fn http2_connections_are_reset_too() {
 async fn an_outage_follows_the_clock_of_the_simulator() {
     let faults = vec!["outage@submission=10..70".to_owned()];
     let bench = Bench::with(Config { faults, ..Config::default() }).await;
-    let body = json!({ "prompt": "a fox", "width": 64, "height": 64 });
+    let body = small("a fox");
     for (at, status) in [(9.9, 200), (10.0, 500), (69.9, 500), (70.0, 200)] {
         bench.sim.clock().advance_to(Duration::from_secs_f64(at));
         let response = bench.post("/v1/gen-2-pro", &body).await;
@@ -103,34 +100,28 @@ async fn a_response_has_a_wrong_date() {
     let bench = Bench::new().await;
     let url = format!("{}/v1/get_result?id=x", bench.sim.base_url());
     let date_of = async |fault: &str| {
-        let headers = [("x-key", bench.sim.api_key()), ("x-simulator-fault", fault)];
-        let response = bench.send(Method::GET, &url, &headers, "").await;
+        let response = bench.get_faulty(&url, fault).await;
         httpdate::parse_http_date(response.headers["date"].to_str().unwrap()).unwrap()
     };
     let now = date_of("slow-headers=0").await;
     assert_eq!(date_of("clock-skew").await, now + Duration::from_secs(3600));
     assert_eq!(date_of("clock-skew=-31536000").await, now - Duration::from_secs(31_536_000));
     for wrong in ["clock-skew=1.5", "clock-skew=31536001", "clock-skew=soon"] {
-        let headers = [("x-key", bench.sim.api_key()), ("x-simulator-fault", wrong)];
-        assert_eq!(bench.send(Method::GET, &url, &headers, "").await.status, 400, "{wrong}");
+        assert_eq!(bench.get_faulty(&url, wrong).await.status, 400, "{wrong}");
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_idle_connection_is_closed_after_its_time() {
     let bench = Bench::new().await;
-    let address = bench.sim.base_url().trim_start_matches("http://").to_owned();
     let request = format!(
-        "GET /v1/get_result?id=x HTTP/1.1\r\nhost: {address}\r\nx-key: {}\r\n\
+        "GET /v1/get_result?id=x HTTP/1.1\r\nhost: x\r\nx-key: {}\r\n\
          x-simulator-fault: idle-close=7\r\n\r\n",
         bench.sim.api_key()
     );
-    let mut stream = tokio::net::TcpStream::connect(&address).await.unwrap();
     let before = Instant::now();
-    stream.write_all(request.as_bytes()).await.unwrap();
-    let mut text = String::new();
-    stream.read_to_string(&mut text).await.unwrap();
-    assert!(text.starts_with("HTTP/1.1 200 ") && text.ends_with('}'), "{text}");
-    assert!(!text.to_lowercase().contains("connection: close"), "it is not announced: {text}");
+    let response = Raw::read(open(bench.sim.base_url(), request).await).await;
+    assert_eq!(response.summary(), JSON);
+    assert_eq!(response.header("connection"), None, "it is not announced");
     assert_eq!(before.elapsed().as_secs(), 7);
 }

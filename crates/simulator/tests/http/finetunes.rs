@@ -2,17 +2,16 @@
 
 use std::time::Duration;
 
-use axum::http::Method;
 use serde_json::{Value, json};
 
 use super::{bench::Bench, contract::submissions};
 
 const PATH: &str = "/v1/finetune";
+const MY_STYLE: &str = "/api/organizations/default/finetunes/my-style";
 
 /// The finetunes of the organization Default.
 async fn listed(bench: &Bench) -> Vec<String> {
-    let url = format!("{}/api/organizations/default", bench.sim.control_url());
-    let organization = bench.fetch(&url).await.json();
+    let organization = bench.show("/api/organizations/default").await;
     let finetunes = organization["finetunes"].as_array().unwrap().iter();
     finetunes.map(|finetune| finetune["name"].as_str().unwrap().to_owned()).collect()
 }
@@ -35,8 +34,7 @@ async fn a_trained_finetune_can_be_used_once_its_task_is_ready() {
     assert_eq!(listed(&bench).await, ["fox-style", "my-style"]);
     assert_eq!(use_of(&bench, "my-style").await, 200);
     assert_eq!(use_of(&bench, "default/my-style").await, 200);
-    let url = format!("{}/api/audit?limit=1", bench.sim.control_url());
-    let entry = &bench.fetch(&url).await.json()["entries"][0];
+    let entry = &bench.show("/api/audit?limit=1").await["entries"][0];
     let action =
         format!("train the finetune `my-style` with the task {}", task["id"].as_str().unwrap());
     assert_eq!(entry["action"], action);
@@ -45,9 +43,7 @@ async fn a_trained_finetune_can_be_used_once_its_task_is_ready() {
         (&json!("a key of the project default"), &json!("default"))
     );
 
-    let url = format!("{}/api/organizations/default/finetunes/my-style", bench.sim.control_url());
-    let headers = [("content-type", "application/json")];
-    assert_eq!(bench.send(Method::DELETE, &url, &headers, "").await.status, 200);
+    bench.change("DELETE", MY_STYLE, json!({})).await;
     assert_eq!(use_of(&bench, "my-style").await, 422);
 }
 
@@ -56,10 +52,8 @@ async fn a_training_that_is_finished_early_adds_its_finetune_at_once() {
     let bench = Bench::new().await;
     bench.sim.clock().set_speed(0.0);
     let task = bench.submit(PATH, &json!({ "name": "my-style" })).await;
-    let id = task["id"].as_str().unwrap();
-    let finish = format!("{}/api/tasks/{id}/finish", bench.sim.control_url());
-    let headers = [("content-type", "application/json")];
-    assert_eq!(bench.send(Method::POST, &finish, &headers, "{}").await.status, 200);
+    let finish = format!("/api/tasks/{}/finish", task["id"].as_str().unwrap());
+    bench.change("POST", &finish, json!({})).await;
     assert_eq!(use_of(&bench, "my-style").await, 200);
 }
 
@@ -68,10 +62,7 @@ async fn a_finetune_that_is_shared_during_its_training_is_usable_only_after_it()
     let bench = Bench::new().await;
     bench.sim.clock().set_speed(0.0);
     let task = bench.submit(PATH, &json!({ "name": "my-style" })).await;
-    let url = format!("{}/api/organizations/default/finetunes/my-style", bench.sim.control_url());
-    let headers = [("content-type", "application/json")];
-    let shared = bench.send(Method::PUT, &url, &headers, r#"{"shared":true}"#).await;
-    assert_eq!(shared.status, 200);
+    bench.change("PUT", MY_STYLE, json!({ "shared": true })).await;
     assert_eq!(use_of(&bench, "my-style").await, 422);
     let saved = serde_json::from_slice::<Value>(&bench.sim.snapshot().to_json()).unwrap();
     let finetunes = &saved["records"]["accounts"]["organizations"]["default"]["finetunes"];
@@ -90,8 +81,8 @@ async fn operations_for_finetunes_need_one_that_the_project_has() {
         body["finetune_id"] = json!("unheard-of");
         let response = bench.post(&submission.path, &body).await;
         if submission.operation_id.ends_with("_finetuned") {
-            let expected = ("body.finetune_id".to_owned(), "value_error".to_owned());
-            assert_eq!(response.violations(), [expected], "{}", submission.path);
+            let expected = ["body.finetune_id value_error"];
+            assert_eq!(response.violations(), expected, "{}", submission.path);
         } else {
             assert_eq!(response.status, 200, "{}", submission.path);
         }
@@ -128,8 +119,7 @@ async fn invalid_names_are_rejected() {
         (json!(7), "string_type"),
     ] {
         let found = bench.post(PATH, &json!({ "name": name })).await.violations();
-        assert_eq!(found, [("body.name".to_owned(), kind.to_owned())], "{name}");
+        assert_eq!(found, [format!("body.name {kind}")], "{name}");
     }
-    let body: Value = json!({ "name": "é".repeat(100) });
-    bench.submit(PATH, &body).await;
+    bench.submit(PATH, &json!({ "name": "é".repeat(100) })).await;
 }

@@ -2,14 +2,10 @@
 
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::bench::{Bench, png};
+use super::bench::{Bench, png, small};
 use imagekiln_simulator::Config;
-
-fn small(prompt: &str) -> Value {
-    json!({ "prompt": prompt, "width": 64, "height": 64 })
-}
 
 #[tokio::test]
 async fn moderation_compares_words_with_the_safety_tolerance() {
@@ -49,30 +45,20 @@ async fn moderation_compares_words_with_the_safety_tolerance() {
 }
 
 #[tokio::test]
-async fn the_severity_of_a_word_is_compared_with_the_tolerance() {
+async fn by_default_gore_and_blood_are_moderated() {
     let bench = Bench::new().await;
-    let ended = async |prompt: &str, tolerance: Option<u8>| {
+    for (prompt, tolerance, status) in [
+        ("Gore, again", 2, "Request Moderated"),
+        ("Gore, again", 3, "Ready"),
+        ("a bit of BLOOD", 0, "Content Moderated"),
+        ("a bit of BLOOD", 1, "Ready"),
+        ("gore and blood", 0, "Request Moderated"),
+        ("Gorezone, categore, bloody and blood2", 0, "Ready"),
+    ] {
         let mut body = small(prompt);
-        if let Some(tolerance) = tolerance {
-            body["safety_tolerance"] = tolerance.into();
-        }
+        body["safety_tolerance"] = tolerance.into();
         let task = bench.submit("/v1/gen-2-pro", &body).await;
-        bench.finish(&task).await;
-        bench.sim.task(task["id"].as_str().unwrap()).unwrap()
-    };
-    for tolerance in 0..=5 {
-        let gore = if tolerance < 3 { "Request Moderated" } else { "Ready" };
-        assert_eq!(ended("Gore, again", Some(tolerance)).await.status, gore, "{tolerance}");
-        let blood = if tolerance < 1 { "Content Moderated" } else { "Ready" };
-        assert_eq!(ended("a bit of BLOOD", Some(tolerance)).await.status, blood, "{tolerance}");
-    }
-    let by_default = ended("gore and blood", None).await;
-    assert_eq!(by_default.status, "Request Moderated", "the request is checked first");
-    let reason = by_default.reason.unwrap();
-    assert!(reason.contains("severity of 3 is above the safety tolerance of 2"), "{reason}");
-    for innocent in ["Gorezone is not on the list", "categore", "bloody", "blood2"] {
-        let task = ended(innocent, Some(0)).await;
-        assert_eq!((task.status.as_str(), task.reason), ("Ready", None), "{innocent}");
+        assert_eq!(bench.finish(&task).await["status"], status, "{prompt} {tolerance}");
     }
 }
 
@@ -87,11 +73,11 @@ async fn the_time_can_be_set_per_model() {
         [("/v1/gen-2-flex", 500), ("/v1/gen-2-pro", 20_000), ("/v1/gen-2-klein-4b", 40_000)]
     {
         let task = bench.submit(path, &small("x")).await;
-        let view = bench.sim.task(task["id"].as_str().unwrap()).unwrap();
+        let view = bench.view(&task);
         assert_eq!(view.final_at - view.accepted_at, Duration::from_millis(millis), "{path}");
     }
     let task = bench.submit("/v1/gen-dev", &json!({ "prompt": "x" })).await;
-    let view = bench.sim.task(task["id"].as_str().unwrap()).unwrap();
+    let view = bench.view(&task);
     assert_eq!(view.final_at - view.accepted_at, Duration::from_secs(10));
 }
 
@@ -158,7 +144,8 @@ async fn at_the_maximum_of_active_tasks_retry_after_is_exact() {
 
 #[tokio::test]
 async fn above_the_size_limit_the_oldest_finished_tasks_are_dropped() {
-    let bench = Bench::with(Config { max_kept_bytes: 25_000, ..Config::default() }).await;
+    let config = Config { max_kept_bytes: 25_000, speed: 0.0, ..Config::default() };
+    let bench = Bench::with(config).await;
     let mut first = Vec::new();
     for _ in 0..5 {
         first.push(bench.submit("/v1/gen-2-pro", &small("x")).await);
@@ -173,12 +160,9 @@ async fn above_the_size_limit_the_oldest_finished_tasks_are_dropped() {
     // Tasks in progress are always kept.
     let image = png(200, 200);
     for _ in 0..12 {
-        bench
-            .submit(
-                "/v1/gen-2-pro",
-                &json!({ "prompt": "x", "input_image": image, "width": 64, "height": 64 }),
-            )
-            .await;
+        let mut body = small("x");
+        body["input_image"] = image.as_str().into();
+        bench.submit("/v1/gen-2-pro", &body).await;
     }
     let active = bench.sim.tasks().iter().filter(|task| task.status == "Pending").count();
     assert_eq!(active, 18);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use axum::http::{Method, header};
+use axum::http::header;
 use serde_json::{Value, json};
 
 use super::{
@@ -17,9 +17,7 @@ async fn run(bench: &Bench, submission: &Submission, body: &Value) -> (String, T
     let before = bench.sim.counts();
     let base =
         if submission.regional { bench.sim.regional_base_url() } else { bench.sim.base_url() };
-    let headers = [("x-key", bench.sim.api_key()), ("content-type", "application/json")];
-    let url = format!("{base}{}", submission.path);
-    let response = bench.send(Method::POST, &url, &headers, body.to_string()).await;
+    let response = bench.post_at(base, &submission.path, body.to_string()).await;
     assert_eq!(response.status, 200, "{}: {response:?}", submission.path);
     let task = response.json();
     assert!(task["cost"].is_number() && task["output_mp"].is_number(), "{task}");
@@ -30,7 +28,7 @@ async fn run(bench: &Bench, submission: &Submission, body: &Value) -> (String, T
     let sample = bench.sample(&task).await;
     assert!(sample.starts_with(base), "{sample}");
 
-    let view = bench.sim.task(task["id"].as_str().unwrap()).unwrap();
+    let view = bench.view(&task);
     assert_eq!(view.operation_id, submission.operation_id);
     assert_eq!((view.status.as_str(), view.polls, view.deliveries), ("Ready", 2, 0));
     let after = bench.sim.counts();
@@ -122,6 +120,8 @@ async fn every_operation_can_omit_the_polling_url_of_webhooks() {
     let bench = Bench::with(Config { webhooks, ..Config::default() }).await;
     for submission in submissions() {
         let mut body = submission.minimal();
+        let task = bench.submit(&submission.path, &body).await;
+        assert!(task["polling_url"].is_string(), "{}: without a webhook", submission.path);
         body["webhook_url"] = "https://example.com/hook".into();
         body["webhook_secret"] = "a secret".into();
         let response = bench.submit(&submission.path, &body).await;
@@ -174,7 +174,7 @@ async fn the_model_prefix_can_be_changed() {
         let path = submission.path.replace("/v1/gen-", "/v1/xyz-");
         let task = bench.submit(&path, &submission.minimal()).await;
         assert_eq!(bench.poll(&task).await["status"], "Ready");
-        let view = bench.sim.task(task["id"].as_str().unwrap()).unwrap();
+        let view = bench.view(&task);
         assert_eq!(view.operation_id, submission.operation_id);
         if path != submission.path {
             assert_eq!(bench.post(&submission.path, &submission.minimal()).await.status, 404);
@@ -195,7 +195,7 @@ async fn literal_paths_take_precedence_over_templates() {
         ("/v1/gen-2-klein-9b-kv-finetuned", "base_model_finetuned"),
     ] {
         let task = bench.submit(path, &body).await;
-        let view = bench.sim.task(task["id"].as_str().unwrap()).unwrap();
+        let view = bench.view(&task);
         assert_eq!(view.operation_id, operation_id, "{path}");
     }
 }

@@ -1,21 +1,12 @@
 //! Pictures made from the images of their request, in a lossless format.
 
-use std::io::Cursor;
-
-use base64::{Engine as _, engine::general_purpose::STANDARD};
 use image::{
-    DynamicImage, GrayImage, ImageFormat, Luma, Rgba, RgbaImage,
+    DynamicImage, Rgba, RgbaImage,
     imageops::{FilterType, crop_imm},
 };
 use serde_json::{Value, json};
 
-use super::bench::Bench;
-
-pub fn base64(image: impl Into<DynamicImage>) -> String {
-    let mut bytes = Cursor::new(Vec::new());
-    image.into().write_to(&mut bytes, ImageFormat::Png).unwrap();
-    STANDARD.encode(bytes.into_inner())
-}
+use super::bench::{Bench, base64, small};
 
 /// Large soft shapes in many colours.
 pub fn photo(seed: u32, width: u32, height: u32) -> RgbaImage {
@@ -29,10 +20,12 @@ pub fn photo(seed: u32, width: u32, height: u32) -> RgbaImage {
     DynamicImage::from(small).resize_exact(width, height, FilterType::Triangle).into_rgba8()
 }
 
+/// The picture of a request, by default with a fixed seed and without loss.
 pub async fn edit(bench: &Bench, path: &str, mut body: Value) -> RgbaImage {
-    body["seed"] = 7.into();
-    if body.get("output_format").is_none() {
-        body["output_format"] = "png".into();
+    for (field, value) in [("seed", json!(7)), ("output_format", json!("png"))] {
+        if body.get(field).is_none() {
+            body[field] = value;
+        }
     }
     let bytes = bench.picture(&format!("/v1/{path}"), &body).await;
     image::load_from_memory(&bytes).unwrap().into_rgba8()
@@ -48,7 +41,12 @@ pub fn edges(image: &RgbaImage) -> i64 {
     places.map(|place| laplacian(place).pow(2)).sum()
 }
 
-fn distance(one: &RgbaImage, other: &RgbaImage) -> u64 {
+/// The half of a picture above its caption.
+pub fn upper(image: &RgbaImage) -> RgbaImage {
+    crop_imm(image, 0, 0, image.width(), image.height() / 2).to_image()
+}
+
+pub fn distance(one: &RgbaImage, other: &RgbaImage) -> u64 {
     assert_eq!(one.dimensions(), other.dimensions());
     one.iter().zip(other.iter()).map(|(a, b)| u64::from(a.abs_diff(*b))).sum()
 }
@@ -85,7 +83,6 @@ async fn references_are_recognisable() {
     let body = json!({ "prompt": "in winter", "input_image": base64(reference.clone()) });
     let edited = edit(&bench, "gen-2-pro", body).await;
     assert_eq!(edited.dimensions(), (240, 180));
-    let upper = |image: &RgbaImage| crop_imm(image, 0, 0, 240, 100).to_image();
     let alike = likeness(&upper(&edited), &upper(&reference));
     assert!(alike > 0.9 && edited != reference, "{alike}");
 
@@ -119,8 +116,6 @@ async fn references_are_recognisable() {
 async fn remix_blends_according_to_the_strength() {
     let bench = Bench::new().await;
     let prompt = photo(2, 336, 192);
-    let upper =
-        |image: &RgbaImage| crop_imm(image, 0, 0, image.width(), image.height() / 2).to_image();
     let mut pictures = Vec::new();
     for strength in [0.0, 0.1, 0.5, 1.0] {
         let body = json!({
@@ -147,89 +142,6 @@ async fn remix_blends_according_to_the_strength() {
 }
 
 #[tokio::test]
-async fn fill_changes_only_the_white_part_of_the_mask() {
-    let bench = Bench::with_finetunes(&["doors"]).await;
-    let image = photo(3, 200, 150);
-    let mask = GrayImage::from_fn(200, 150, |x, y| Luma([if x > 120 && y > 30 { 255 } else { 0 }]));
-    let mut carrying = image.clone();
-    carrying
-        .pixels_mut()
-        .zip(mask.pixels())
-        .for_each(|(pixel, covered)| pixel.0[3] = 255 - covered.0[0]);
-    let masked =
-        json!({ "image": base64(image.clone()), "mask": base64(mask.clone()), "prompt": "a door" });
-    let by_alpha = json!({ "image": base64(carrying), "prompt": "a door" });
-    let mut finetuned = masked.clone();
-    finetuned["finetune_id"] = "doors".into();
-    for (path, body) in [
-        ("gen-pro-1.0-fill", masked.clone()),
-        ("gen-pro-1.0-fill", by_alpha),
-        ("gen-pro-1.0-fill-finetuned", finetuned),
-    ] {
-        for format in ["png", "webp"] {
-            let mut body = body.clone();
-            body["output_format"] = format.into();
-            let filled = edit(&bench, path, body).await;
-            let mut changed = 0;
-            for (x, y, covered) in mask.enumerate_pixels() {
-                let same = filled.get_pixel(x, y) == image.get_pixel(x, y);
-                assert!(covered.0[0] > 0 || same, "{path} {format}: {x} {y}");
-                changed += u32::from(!same);
-            }
-            assert!(changed > 79 * 119 * 9 / 10, "{path}: {changed}");
-        }
-    }
-    let nothing_to_fill =
-        edit(&bench, "gen-pro-1.0-fill", json!({ "image": base64(image.clone()) })).await;
-    assert!(nothing_to_fill == image);
-}
-
-#[tokio::test]
-async fn erase_fills_the_mask_and_keeps_the_rest() {
-    let bench = Bench::new().await;
-    let mut image = photo(6, 90, 80);
-    for (x, y) in (30..50).flat_map(|x| (30..40).map(move |y| (x, y))) {
-        image.put_pixel(x, y, Rgba([255, 0, 255, 255]));
-    }
-    // The mask misses the outermost pixels of the object; dilated by one it covers them.
-    let mask = GrayImage::from_fn(90, 80, |x, y| {
-        Luma([if (31..49).contains(&x) && (31..39).contains(&y) { 255 } else { 0 }])
-    });
-    let body = json!({ "image": base64(image.clone()), "mask": base64(mask), "dilation": 1 });
-    let erased = edit(&bench, "gen-tools/erase-v1", {
-        let mut body = body.clone();
-        body["output_format"] = "webp".into();
-        body
-    })
-    .await;
-    for (x, y, pixel) in erased.enumerate_pixels() {
-        if (30..50).contains(&x) && (30..40).contains(&y) {
-            assert!(pixel.0 != [255, 0, 255, 255], "{x} {y}");
-        } else {
-            assert_eq!(pixel, image.get_pixel(x, y), "{x} {y}");
-        }
-    }
-    let mut undilated = body;
-    undilated["dilation"] = Value::Null;
-    let kept = edit(&bench, "gen-tools/erase-v1", undilated).await;
-    assert_eq!(kept.get_pixel(30, 30).0, [255, 0, 255, 255]);
-}
-
-#[tokio::test]
-async fn deblur_sharpens() {
-    let bench = Bench::new().await;
-    let stripes = RgbaImage::from_fn(160, 160, |x, y| {
-        Rgba([if (x / 9 + y / 7) % 2 == 0 { 190 } else { 70 }; 4])
-    });
-    let mut blurred = DynamicImage::from(stripes).fast_blur(2.0).into_rgba8();
-    blurred.pixels_mut().for_each(|pixel| pixel.0[3] = 255);
-    let sharp =
-        edit(&bench, "gen-tools/deblur-v1", json!({ "image": base64(blurred.clone()) })).await;
-    assert_eq!(sharp.dimensions(), (160, 160));
-    assert!(edges(&sharp) > 2 * edges(&blurred), "{} {}", edges(&sharp), edges(&blurred));
-}
-
-#[tokio::test]
 async fn a_try_on_shows_the_person_and_all_garments() {
     let bench = Bench::new().await;
     let person = photo(7, 300, 400);
@@ -243,7 +155,6 @@ async fn a_try_on_shows_the_person_and_all_garments() {
         let garments = [8, 9].map(|seed| DynamicImage::from(photo(seed, 80, 80)));
         let tried_on = edit(&bench, path, body([&garments[0], &garments[1]])).await;
         assert_eq!(tried_on.dimensions(), person.dimensions());
-        let upper = |image: &RgbaImage| crop_imm(image, 0, 0, 300, 200).to_image();
         assert!(upper(&tried_on) == upper(&person), "the person must not change");
         for (index, garment) in garments.iter().enumerate() {
             let mut others = garments.clone();
@@ -261,7 +172,32 @@ async fn a_control_image_changes_the_picture() {
     for path in ["gen-pro-1.0-canny", "gen-pro-1.0-depth-finetuned"] {
         let body = json!({ "prompt": "x", "control_image": base64(photo(10, 64, 64)) });
         let controlled = edit(&bench, path, body).await;
-        let plain = edit(&bench, path, json!({ "prompt": "x", "width": 64, "height": 64 })).await;
+        let plain = edit(&bench, path, small("x")).await;
         assert!(controlled != plain, "{path}");
     }
+}
+
+#[tokio::test]
+async fn an_image_that_is_not_expanded_stays_and_a_jpeg_shows_white_for_what_is_transparent() {
+    let bench = Bench::new().await;
+    let mut image = photo(4, 101, 67);
+    for (x, _, pixel) in image.enumerate_pixels_mut() {
+        pixel.0[3] = 255 * u8::from(x > 50);
+    }
+    let mut body = json!({ "image": base64(image.clone()) });
+    assert!(edit(&bench, "gen-pro-1.0-expand", body.clone()).await == image);
+    body["output_format"] = "jpeg".into();
+    let white = edit(&bench, "gen-pro-1.0-expand", body).await.get_pixel(20, 20).0;
+    assert!(white.iter().all(|part| *part > 240), "{white:?}");
+}
+
+#[tokio::test]
+async fn outpainting_has_the_reference_in_the_middle_and_depends_on_the_mode() {
+    let bench = Bench::new().await;
+    let reference = photo(5, 60, 50);
+    let mut body = json!({ "reference": base64(reference.clone()), "width": 200, "height": 140 });
+    let high = edit(&bench, "gen-tools/outpainting-v1", body.clone()).await;
+    assert!(crop_imm(&high, 70, 45, 60, 50).to_image() == reference);
+    body["mode"] = "fast".into();
+    assert!(high != edit(&bench, "gen-tools/outpainting-v1", body).await);
 }

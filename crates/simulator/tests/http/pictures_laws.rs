@@ -3,14 +3,15 @@
 use image::{DynamicImage, GrayImage, Luma, Rgba, RgbaImage, imageops::crop_imm};
 use proptest::{
     prelude::*,
+    sample::select,
     test_runner::{Config, TestCaseError, TestRunner},
 };
 use serde_json::{Value, json};
 use tokio::runtime::Builder;
 
 use super::{
-    bench::Bench,
-    pictures_edit::{base64, edges, edit},
+    bench::{Bench, base64},
+    pictures_edit::{edges, edit},
 };
 
 const SIDES: std::ops::Range<u32> = 1..48;
@@ -48,6 +49,10 @@ fn masked() -> impl Strategy<Value = (RgbaImage, RgbaImage, GrayImage)> {
     })
 }
 
+fn lossless_format() -> impl Strategy<Value = &'static str> {
+    select(vec!["png", "webp"])
+}
+
 /// The smallest rectangle that contains what is not black, in white.
 fn bounds(mask: &GrayImage) -> GrayImage {
     let covered = mask.enumerate_pixels().filter(|(_, _, pixel)| pixel.0[0] > 0);
@@ -61,13 +66,20 @@ fn bounds(mask: &GrayImage) -> GrayImage {
 
 #[test]
 fn fill_keeps_the_black_part_of_the_mask_and_paints_the_white_part() {
-    check(masked(), async |bench, (image, other, mask)| {
+    let prompt = select(vec!["a red fox", "a storm over the sea", "a door", "snow", ""]);
+    let strategy = (masked(), prompt, lossless_format(), any::<bool>());
+    check(strategy, async |bench, ((image, other, mask), prompt, format, is_finetuned)| {
         let fill = async |image: &RgbaImage, mask: Option<&GrayImage>| {
-            let mut body = json!({ "image": base64(image.clone()), "prompt": "a red fox" });
+            let image = base64(image.clone());
+            let mut body = json!({ "image": image, "prompt": prompt, "output_format": format });
             if let Some(mask) = mask {
                 body["mask"] = base64(mask.clone()).into();
             }
-            edit(bench, "gen-pro-1.0-fill", body).await
+            if !is_finetuned {
+                return edit(bench, "gen-pro-1.0-fill", body).await;
+            }
+            body["finetune_id"] = "fox-style".into();
+            edit(bench, "gen-pro-1.0-fill-finetuned", body).await
         };
         let filled = fill(&image, Some(&mask)).await;
         let painting = fill(&other, Some(&bounds(&mask))).await;
@@ -90,22 +102,29 @@ fn fill_keeps_the_black_part_of_the_mask_and_paints_the_white_part() {
             pixel.0[3] = 255 - covered.0[0];
         }
         prop_assert!(fill(&transparent, None).await == filled, "alpha must work like the mask");
+        prop_assert!(fill(&image, None).await == image, "there is nothing to fill");
         Ok(())
     });
 }
 
 #[test]
 fn erase_keeps_the_uncovered_part_and_ignores_the_covered_part() {
-    check((masked(), 0u32..4), async |bench, ((image, other, mask), dilation)| {
-        let is_covered = |x: u32, y: u32| {
-            mask.enumerate_pixels().any(|(column, row, pixel)| {
-                let is_near = column.abs_diff(x) <= dilation && row.abs_diff(y) <= dilation;
-                is_near && pixel.0[0] > 127
-            })
-        };
+    let strategy = (masked(), 0u32..4, lossless_format());
+    check(strategy, async |bench, ((image, other, mask), dilation, format)| {
+        let mut covered = GrayImage::new(mask.width(), mask.height());
+        for (x, y, _) in mask.enumerate_pixels().filter(|(_, _, pixel)| pixel.0[0] > 127) {
+            let near =
+                |at: u32, end: u32| at.saturating_sub(dilation)..(at + dilation + 1).min(end);
+            for row in near(y, mask.height()) {
+                near(x, mask.width()).for_each(|column| covered.put_pixel(column, row, Luma([1])));
+            }
+        }
+        let is_covered = |x: u32, y: u32| covered.get_pixel(x, y).0[0] == 1;
         let erase = async |image: &RgbaImage| {
             let (image, mask) = (base64(image.clone()), base64(mask.clone()));
-            let body = json!({ "image": image, "mask": mask, "dilation": dilation });
+            let dilation = (dilation > 0).then_some(dilation);
+            let body = json!({ "image": image, "mask": mask, "dilation": dilation,
+                "output_format": format });
             edit(bench, "gen-tools/erase-v1", body).await
         };
         let elsewhere = RgbaImage::from_fn(image.width(), image.height(), |x, y| {
@@ -130,14 +149,15 @@ fn erase_keeps_the_uncovered_part_and_ignores_the_covered_part() {
 
 #[test]
 fn expand_adds_the_requested_sides_and_keeps_the_image() {
-    let strategy = (any_image(), prop::array::uniform4(0u32..40), any::<bool>());
-    check(strategy, async |bench, (mut image, [left, right, top, bottom], alpha)| {
+    let sides = prop::array::uniform4(0u32..40);
+    let strategy = (any_image(), sides, any::<bool>(), lossless_format());
+    check(strategy, async |bench, (mut image, [left, right, top, bottom], alpha, format)| {
         if alpha {
             image.pixels_mut().for_each(|pixel| pixel.0[3] = pixel.0[0]);
         }
         let (width, height) = image.dimensions();
         let body = json!({ "image": base64(image.clone()), "left": left, "right": right,
-            "top": top, "bottom": bottom });
+            "top": top, "bottom": bottom, "output_format": format });
         let expanded = edit(bench, "gen-pro-1.0-expand", body).await;
         prop_assert_eq!(expanded.dimensions(), (left + width + right, top + height + bottom));
         prop_assert!(crop_imm(&expanded, left, top, width, height).to_image() == image);

@@ -3,20 +3,16 @@
 use image::{RgbaImage, imageops::crop_imm};
 use serde_json::json;
 
-use super::{bench::Bench, pictures_edit::edit};
+use super::{
+    bench::Bench,
+    pictures_edit::{distance, edit},
+};
 
 const SIDE: u32 = 192;
 
 async fn painted(bench: &Bench, prompt: &str, seed: u64) -> RgbaImage {
-    let body = json!({
-        "prompt": prompt,
-        "seed": seed,
-        "width": SIDE,
-        "height": SIDE,
-        "output_format": "png",
-    });
-    let bytes = bench.picture("/v1/gen-2-pro", &body).await;
-    image::load_from_memory(&bytes).unwrap().into_rgba8()
+    let body = json!({ "prompt": prompt, "seed": seed, "width": SIDE, "height": SIDE });
+    edit(bench, "gen-2-pro", body).await
 }
 
 /// The part above the caption.
@@ -35,15 +31,18 @@ fn brightness(picture: &RgbaImage) -> f64 {
 }
 
 /// The share of the pixels that are like this.
-fn share(picture: &RgbaImage, is_like: impl Fn([f64; 3]) -> bool) -> f64 {
+pub fn share(picture: &RgbaImage, is_like: impl Fn([f64; 3]) -> bool) -> f64 {
     let like = picture.pixels().filter(|at| is_like([0, 1, 2].map(|part| f64::from(at.0[part]))));
     like.count() as f64 / f64::from(picture.width() * picture.height())
+}
+
+pub fn is_red([r, g, b]: [f64; 3]) -> bool {
+    r > 120.0 && r > 2.0 * g && r > 2.0 * b
 }
 
 #[tokio::test]
 async fn a_red_fox_in_the_snow_is_red_and_its_ground_is_white() {
     let bench = Bench::new().await;
-    let is_red = |[r, g, b]: [f64; 3]| r > 120.0 && r > 2.0 * g && r > 2.0 * b;
     let is_purple = |[r, g, b]: [f64; 3]| b > 100.0 && r > 1.4 * g && b > 1.2 * r;
     for seed in 0..6 {
         let red = painted(&bench, "a red fox in the snow", seed).await;
@@ -94,7 +93,6 @@ async fn the_ground_is_what_the_prompt_names() {
 #[tokio::test]
 async fn more_of_a_kind_cover_more() {
     let bench = Bench::new().await;
-    let is_red = |[r, g, b]: [f64; 3]| r > 120.0 && r > 2.0 * g && r > 2.0 * b;
     for seed in 0..4 {
         let red = async |prompt| share(&painted(&bench, prompt, seed).await, is_red);
         let (one, three) =
@@ -122,20 +120,14 @@ async fn a_prompt_without_known_words_still_gives_varied_landscapes() {
 async fn few_steps_are_visible() {
     let bench = Bench::new().await;
     let stepped = async |steps: u32| {
-        let body = json!({
-            "prompt": "a red fox in the snow",
-            "width": SIDE,
-            "height": SIDE,
-            "steps": steps,
-        });
+        let prompt = "a red fox in the snow";
+        let body = json!({ "prompt": prompt, "width": SIDE, "height": SIDE, "steps": steps });
         above_caption(&edit(&bench, "gen-2-flex", body).await)
     };
     let finished = stepped(50).await;
     let mut apart = Vec::new();
     for steps in [1, 5, 30] {
-        let picture = stepped(steps).await;
-        let sum: u64 =
-            picture.iter().zip(finished.iter()).map(|(a, b)| u64::from(a.abs_diff(*b))).sum();
+        let sum = distance(&stepped(steps).await, &finished);
         apart.push(sum as f64 / (SIDE * SIDE * 9 / 5) as f64);
     }
     assert!(apart[0] > apart[1] && apart[1] > 20.0 && apart[2] < 6.0, "{apart:?}");

@@ -1,22 +1,19 @@
 //! Requests that are not valid HTTP.
 
-use tokio::{
-    io::{AsyncReadExt as _, AsyncWriteExt as _},
-    net::TcpStream,
-};
+use tokio::io::AsyncReadExt as _;
 
-use super::bench::Bench;
+use super::{
+    bench::Bench,
+    raw::{Raw, open},
+};
 
 /// The status line of a request that is not valid HTTP. Its response has no body.
 const BAD_REQUEST: &str = "HTTP/1.1 400 ";
 
 async fn response(bench: &Bench, request: &str) -> String {
-    let address = bench.sim.base_url().trim_start_matches("http://");
-    let mut stream = TcpStream::connect(address).await.unwrap();
-    stream.write_all(request.as_bytes()).await.unwrap();
-    let mut response = Vec::new();
-    stream.read_to_end(&mut response).await.unwrap();
-    String::from_utf8(response).unwrap()
+    let mut response = String::new();
+    open(bench.sim.base_url(), request).await.read_to_string(&mut response).await.unwrap();
+    response
 }
 
 #[tokio::test]
@@ -62,14 +59,9 @@ async fn a_protocol_error_does_not_damage_the_response_before_it() {
         "output_format": "png" });
     let sample = bench.sample(&bench.submit("/v1/gen-2-pro", &body).await).await;
     let picture = bench.fetch(&sample).await.body;
-    let (address, path) = sample.strip_prefix("http://").unwrap().split_once('/').unwrap();
-    let mut stream = TcpStream::connect(address).await.unwrap();
-    let request = format!("GET /{path} HTTP/1.1\r\nhost: {address}\r\n\r\nno HTTP at all\r\n\r\n");
-    stream.write_all(request.as_bytes()).await.unwrap();
-    let mut received = Vec::new();
-    stream.read_to_end(&mut received).await.unwrap();
-    let head = received.windows(4).position(|part| part == b"\r\n\r\n").unwrap() + 4;
-    assert_eq!(received[head..head + picture.len()], picture[..]);
-    let error = std::str::from_utf8(&received[head + picture.len()..]).unwrap();
-    assert!(error.starts_with(BAD_REQUEST), "{error}");
+    let path = sample.strip_prefix(bench.sim.base_url()).unwrap();
+    let request = format!("GET {path} HTTP/1.1\r\nhost: x\r\n\r\nno HTTP at all\r\n\r\n");
+    let received = Raw::read(open(&sample, request).await).await.body;
+    let error = received.strip_prefix(&picture[..]).expect("another picture");
+    assert!(error.starts_with(BAD_REQUEST.as_bytes()), "{error:?}");
 }

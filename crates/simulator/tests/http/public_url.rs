@@ -1,17 +1,16 @@
 //! Where polling and delivery URLs lead.
 
-use axum::http::Method;
 use imagekiln_simulator::Config;
 use serde_json::json;
 
-use super::bench::{Bench, Response};
+use super::bench::{Bench, Response, small};
 
 /// Submits a request with this host, and returns the response.
 async fn submit(bench: &Bench, base: &str, headers: &[(&str, &str)]) -> Response {
     let own = [("x-key", bench.sim.api_key()), ("content-type", "application/json")];
-    let body = json!({ "prompt": "a fox", "width": 64, "height": 64 }).to_string();
+    let body = small("a fox").to_string();
     let headers = [&own[..], headers].concat();
-    bench.send(Method::POST, &format!("{base}/v1/gen-2-pro"), &headers, body).await
+    bench.send("POST", &format!("{base}/v1/gen-2-pro"), &headers, body).await
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use std::{fmt::Write as _, io::ErrorKind};
 
 use serde_json::Value;
 use tokio::{
-    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpStream,
 };
 
@@ -30,13 +30,11 @@ impl Raw {
             write!(request, "{name}: {value}\r\n").unwrap();
         }
         write!(request, "content-length: {}\r\n\r\n{body}", body.len()).unwrap();
-        let mut stream = TcpStream::connect(authority).await.unwrap();
-        stream.write_all(request.as_bytes()).await.unwrap();
-        stream
+        open(url, request).await
     }
 
     /// Reads until the connection ends.
-    pub async fn read(mut stream: TcpStream) -> Self {
+    pub async fn read(mut stream: impl AsyncRead + Unpin) -> Self {
         let mut bytes = Vec::new();
         let reset = match stream.read_to_end(&mut bytes).await {
             Ok(_) => false,
@@ -74,4 +72,32 @@ impl Raw {
         let end = if whole && !self.reset { String::new() } else { format!(", {end}") };
         format!("{status} {kind}{end}")
     }
+}
+
+/// Opens a connection to the server of a URL, and sends these bytes.
+pub async fn open(url: &str, bytes: impl AsRef<[u8]>) -> TcpStream {
+    let authority = url.strip_prefix("http://").unwrap().split('/').next().unwrap();
+    let mut stream = TcpStream::connect(authority).await.unwrap();
+    stream.write_all(bytes.as_ref()).await.unwrap();
+    stream
+}
+
+/// Opens a connection, and sends the head of a submission with these lines.
+pub async fn announce(base: &str, path: &str, key: &str, lines: &str) -> TcpStream {
+    let head = format!("POST {path} HTTP/1.1\r\nhost: x\r\nx-key: {key}\r\n{lines}\r\n\r\n");
+    open(base, head).await
+}
+
+/// Sends the head of a submission, and waits until the server asks for its body.
+pub async fn announce_and_wait(base: &str, key: &str, body: &str) -> TcpStream {
+    let lines = format!(
+        "content-type: application/json\r\nconnection: close\r\nexpect: 100-continue\r\n\
+         content-length: {}",
+        body.len()
+    );
+    let mut stream = announce(base, "/v1/gen-2-pro", key, &lines).await;
+    let mut interim = [0; 25];
+    stream.read_exact(&mut interim).await.unwrap();
+    assert_eq!(&interim, b"HTTP/1.1 100 Continue\r\n\r\n");
+    stream
 }

@@ -2,7 +2,6 @@
 
 use std::panic::AssertUnwindSafe;
 
-use axum::http::Method;
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;
 
@@ -10,7 +9,7 @@ use imagekiln_simulator::{Config, Expectation, RequestRecord, Simulator};
 
 use super::{
     bench::{Bench, png},
-    raw::Raw,
+    raw::{Raw, open},
 };
 
 const KEY: &str = "a-key-of-the-journal-1234";
@@ -26,7 +25,7 @@ fn only(sim: &Simulator) -> RequestRecord {
 }
 
 async fn count(bench: &Bench, pattern: Value) -> u64 {
-    let found = bench.change(Method::POST, "/api/requests/verify", pattern.clone()).await;
+    let found = bench.change("POST", "/api/requests/verify", pattern.clone()).await;
     found["count"].as_u64().unwrap_or_else(|| panic!("{pattern}: {found}"))
 }
 
@@ -101,9 +100,7 @@ async fn refused_requests_are_kept_with_the_reason() {
     assert_eq!(kept["input_image"][0], "https://images.example/a.png");
     assert!(kept["input_image"][1].as_str().unwrap().starts_with("[an image, "), "{kept}");
 
-    let (url, body) = (format!("{}/v1/gen-2-pro", bench.sim.base_url()), r#"{"prompt":"x"}"#);
-    let headers = [("x-key", "another-key-that-is-wrong"), ("content-type", "application/json")];
-    bench.send(Method::POST, &url, &headers, body).await;
+    bench.post_as("another-key-that-is-wrong", "/v1/gen-2-pro", &json!({ "prompt": "x" })).await;
     bench.fetch(&format!("{}/v1/nothing%0d", bench.sim.base_url())).await;
     let [_, _, wrong_key, wrong_path] = bench.sim.requests().try_into().unwrap();
     assert_eq!((wrong_key.status, wrong_key.key.as_deref()), (Some(403), Some("…rong")));
@@ -134,9 +131,7 @@ async fn requests_without_a_response_are_kept() {
 #[tokio::test]
 async fn requests_that_are_not_http_are_kept() {
     let bench = bench().await;
-    let address = bench.sim.base_url().trim_start_matches("http://");
-    let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
-    stream.write_all(b"nonsense\r\n\r\n").await.unwrap();
+    let stream = open(bench.sim.base_url(), "nonsense\r\n\r\n").await;
     assert!(Raw::read(stream).await.summary().starts_with("400"));
     let record = only(&bench.sim);
     assert_eq!((record.status, record.path.as_str()), (Some(400), ""));
@@ -186,15 +181,15 @@ async fn programs_count_requests_by_a_pattern() {
     let none = bench.show("/api/requests?limit=0").await;
     assert_eq!((&none["count"], &none["requests"]), (&json!(5), &json!([])));
     for wrong in [json!({ "statuss": 200 }), json!({ "limit": -1 })] {
-        let response = bench.control(Method::POST, "/api/requests/verify", Some(wrong)).await;
+        let response = bench.control("POST", "/api/requests/verify", Some(wrong)).await;
         assert_eq!(response.status, 422, "{response:?}");
     }
     for wrong in [json!("xx"), json!("9xx"), json!("ok"), json!(-1)] {
         let wrong = json!({ "status": wrong });
-        let response = bench.control(Method::POST, "/api/requests/verify", Some(wrong)).await;
+        let response = bench.control("POST", "/api/requests/verify", Some(wrong)).await;
         assert_eq!(response.status, 422, "{response:?}");
     }
-    let response = bench.control(Method::GET, "/api/requests?request=x", None).await;
+    let response = bench.control("GET", "/api/requests?request=x", None).await;
     assert_eq!(response.status, 400);
 }
 

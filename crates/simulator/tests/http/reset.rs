@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
-use axum::http::Method;
 use serde_json::{Value, json};
 
-use imagekiln_simulator::{Config, Organization, Project, ProjectKey};
+use imagekiln_simulator::Config;
 
 use super::bench::Bench;
 
@@ -33,7 +32,7 @@ async fn a_reset_returns_to_the_state_after_the_start() {
     bench.sim.clock().set_speed(60.0);
     let before = bench.sim.organizations();
 
-    bench.change(Method::POST, "/api/reset", json!({})).await;
+    bench.change("POST", "/api/reset", json!({})).await;
     assert_eq!(bench.sim.counts(), Default::default());
     assert!(bench.sim.tasks().is_empty() && bench.sim.webhooks().is_empty());
     assert!(bench.sim.requests().is_empty());
@@ -49,26 +48,24 @@ async fn a_reset_returns_to_the_state_after_the_start() {
 
 #[tokio::test]
 async fn one_project_is_reset() {
-    let project = |name: &str| Project {
-        name: name.to_owned(),
-        keys: vec![ProjectKey { name: "ci".to_owned(), key: format!("key-of-{name}").into() }],
-        ..Project::default()
-    };
-    let organization = Organization {
-        projects: vec![project("one"), project("two")],
-        ..Organization::new("Acme")
-    };
-    let bench =
-        Bench::with(Config { organizations: vec![organization], ..Config::default() }).await;
-    let url = format!("{}{PATH}", bench.sim.base_url());
+    let config = Config::from_toml(
+        "[[organizations]]
+         name = 'Acme'
+         [[organizations.projects]]
+         name = 'one'
+         keys = [{ name = 'ci', key = 'key-of-one' }]
+         [[organizations.projects]]
+         name = 'two'
+         keys = [{ name = 'ci', key = 'key-of-two' }]",
+    );
+    let bench = Bench::with(config.unwrap()).await;
     let mut tasks = Vec::new();
     for key in ["key-of-one", "key-of-two"] {
-        let headers = [("x-key", key), ("content-type", "application/json")];
-        let response = bench.send(Method::POST, &url, &headers, request().to_string()).await;
+        let response = bench.post_as(key, PATH, &request()).await;
         tasks.push(response.json()["id"].as_str().unwrap().to_owned());
     }
     let scope = json!({ "organization": "acme", "project": "one" });
-    bench.change(Method::POST, "/api/reset", scope).await;
+    bench.change("POST", "/api/reset", scope).await;
     let left: Vec<_> = bench.sim.tasks().into_iter().map(|task| task.id).collect();
     assert_eq!(left, tasks[1..]);
     let webhooks = bench.sim.webhooks();
@@ -84,7 +81,7 @@ async fn one_project_is_reset() {
         (json!({ "organization": "acme", "project": "three" }), 404),
         (json!({ "everything": true }), 422),
     ] {
-        let response = bench.control(Method::POST, "/api/reset", Some(wrong)).await;
+        let response = bench.control("POST", "/api/reset", Some(wrong)).await;
         assert_eq!(response.status, status, "{response:?}");
     }
 }

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use axum::http::Request;
 use http_body_util::{BodyExt as _, Empty};
-use hyper_util::{client::legacy::Client, rt::TokioExecutor};
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -13,7 +12,10 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 
-use super::{bench::Bench, raw::Raw};
+use super::{
+    bench::{Bench, http2},
+    raw::{Raw, announce, open},
+};
 use imagekiln_simulator::Config;
 
 const CLIENT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -22,12 +24,8 @@ async fn bench() -> Bench {
     Bench::with(Config { client_timeout: CLIENT_TIMEOUT, ..Config::default() }).await
 }
 
-fn address(bench: &Bench) -> &str {
-    bench.sim.base_url().trim_start_matches("http://")
-}
-
 async fn connect(bench: &Bench) -> TcpStream {
-    TcpStream::connect(address(bench)).await.unwrap()
+    open(bench.sim.base_url(), "").await
 }
 
 /// Everything until the connection ends, in any way.
@@ -91,13 +89,9 @@ async fn clients_that_send_a_body_slowly_get_a_408() {
     for (length, byte) in
         [("content-length: 1000", "x"), ("transfer-encoding: chunked", "1\r\nx\r\n")]
     {
-        let mut stream = connect(&bench).await;
-        let head = format!(
-            "POST /v1/gen-2-pro HTTP/1.1\r\nhost: x\r\nx-key: {}\r\n\
-             content-type: application/json\r\n{length}\r\n\r\n",
-            bench.sim.api_key()
-        );
-        stream.write_all(head.as_bytes()).await.unwrap();
+        let (base, key) = (bench.sim.base_url(), bench.sim.api_key());
+        let lines = format!("content-type: application/json\r\n{length}");
+        let mut stream = announce(base, "/v1/gen-2-pro", key, &lines).await;
         let response = dribble(&mut stream, byte.as_bytes()).await;
         assert!(response.starts_with("HTTP/1.1 408 "), "{response}");
         let (_, body) = response.split_once("\r\n\r\n").unwrap();
@@ -112,7 +106,8 @@ async fn clients_that_never_read_are_disconnected() {
     let bench = bench().await;
     let socket = TcpSocket::new_v4().unwrap();
     socket.set_recv_buffer_size(1024).unwrap();
-    let mut stream = socket.connect(address(&bench).parse().unwrap()).await.unwrap();
+    let address = bench.sim.base_url().trim_start_matches("http://").parse().unwrap();
+    let mut stream = socket.connect(address).await.unwrap();
     // Until both sides are blocked: neither reads any more.
     let requests = "GET /nowhere HTTP/1.1\r\nhost: x\r\n\r\n".repeat(100);
     let ended = async { while stream.write_all(requests.as_bytes()).await.is_ok() {} };
@@ -127,12 +122,8 @@ async fn http2_clients_that_open_no_window_are_disconnected() {
     let body = json!({ "prompt": "x", "width": 192, "height": 192, "output_format": "png" });
     let sample = bench.sample(&bench.submit("/v1/gen-2-pro", &body).await).await;
     for (window, arrives) in [(64, false), (1 << 20, true)] {
-        let client = Client::builder(TokioExecutor::new())
-            .http2_only(true)
-            .http2_initial_stream_window_size(window)
-            .build_http::<Empty<axum::body::Bytes>>();
         let request = Request::get(&sample).body(Empty::new()).unwrap();
-        let response = client.request(request).await.unwrap();
+        let response = http2(window).request(request).await.unwrap();
         assert_eq!(response.status(), 200);
         sleep(CLIENT_TIMEOUT * 2).await;
         assert_eq!(response.into_body().collect().await.is_ok(), arrives);

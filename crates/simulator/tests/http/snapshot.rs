@@ -9,10 +9,9 @@ mod times;
 
 use std::time::Duration;
 
-use axum::http::Method;
 use serde_json::{Value, json};
 
-use super::bench::{Bench, Response, png};
+use super::bench::{Bench, Response, png, small};
 use imagekiln_simulator::{Config, Organization, Project, ProjectKey};
 
 /// The key of the project `web` of `acme`.
@@ -52,7 +51,7 @@ impl Bench {
     }
 
     async fn restore(&self, document: &Value) -> Response {
-        self.control(Method::PUT, "/api/snapshot", Some(document.clone())).await
+        self.control("PUT", "/api/snapshot", Some(document.clone())).await
     }
 
     /// Another simulator, with the state of this document.
@@ -66,17 +65,6 @@ impl Bench {
     fn advance(&self, seconds: f64) {
         self.sim.clock().advance(Duration::from_secs_f64(seconds));
     }
-
-    /// Submits with another key.
-    async fn submit_as(&self, key: &str, path: &str, body: &Value) -> Response {
-        let url = format!("{}{path}", self.sim.base_url());
-        let headers = [("x-key", key), ("content-type", "application/json")];
-        self.send(Method::POST, &url, &headers, body.to_string()).await
-    }
-}
-
-fn small(prompt: &str) -> Value {
-    json!({ "prompt": prompt, "width": 64, "height": 64 })
 }
 
 /// A simulator with every kind of content, at a moment at which nothing is in between.
@@ -105,7 +93,7 @@ async fn prepared() -> Bench {
     bench.submit("/v1/finetune", &json!({ "name": "trained" })).await;
     bench.advance(5.0);
     let video = json!({ "prompt": "waves", "width": 64, "height": 64, "duration": 1, "fps": 2 });
-    assert_eq!(bench.submit_as(ACME_KEY, "/v1/gen-3-video", &video).await.status, 200);
+    assert_eq!(bench.post_as(ACME_KEY, "/v1/gen-3-video", &video).await.status, 200);
     bench.submit("/v1/finetune", &json!({ "name": "in-training" })).await;
     bench.advance(5.0);
     bench.fetch(&bench.sample(&ready).await).await;
@@ -118,36 +106,24 @@ async fn accounts(bench: &Bench) {
     let acme = "/api/organizations/acme";
     let web = "/api/organizations/acme/projects/web";
     for (method, path, body) in [
+        ("POST", "/api/organizations".to_owned(), json!({ "name": "Ümlaut & Co", "owner": "eve" })),
+        ("POST", format!("{acme}/credits"), json!({ "amount": 12.34 })),
         (
-            Method::POST,
-            "/api/organizations".to_owned(),
-            json!({ "name": "Ümlaut & Co", "owner": "eve" }),
-        ),
-        (Method::POST, format!("{acme}/credits"), json!({ "amount": 12.34 })),
-        (
-            Method::POST,
+            "POST",
             "/api/transfers".to_owned(),
             json!({ "from": "acme", "to": "default", "amount": 1.5 }),
         ),
-        (Method::PUT, format!("{acme}/members/bob"), json!({ "role": "viewer" })),
-        (
-            Method::PUT,
-            format!("{acme}/members/bob"),
-            json!({ "role": "developer", "project": "web" }),
-        ),
-        (Method::PUT, format!("{acme}/finetunes/house"), json!({ "shared": true })),
-        (Method::PUT, format!("{web}/limits"), json!({ "daily": 3.01, "monthly": 500 })),
-        (
-            Method::PUT,
-            format!("{web}/endpoints"),
-            json!({ "endpoints": ["gen-3-video", "gen-2-*"] }),
-        ),
-        (Method::PUT, format!("{web}/max_active_tasks"), json!({ "max_active_tasks": 7 })),
-        (Method::POST, format!("{web}/keys"), json!({ "name": "new", "key": "made-at-run-time" })),
-        (Method::POST, format!("{web}/keys"), json!({ "name": "revoked", "key": "another-key" })),
-        (Method::PUT, "/api/clock".to_owned(), json!({ "speed": 0 })),
+        ("PUT", format!("{acme}/members/bob"), json!({ "role": "viewer" })),
+        ("PUT", format!("{acme}/members/bob"), json!({ "role": "developer", "project": "web" })),
+        ("PUT", format!("{acme}/finetunes/house"), json!({ "shared": true })),
+        ("PUT", format!("{web}/limits"), json!({ "daily": 3.01, "monthly": 500 })),
+        ("PUT", format!("{web}/endpoints"), json!({ "endpoints": ["gen-3-video", "gen-2-*"] })),
+        ("PUT", format!("{web}/max_active_tasks"), json!({ "max_active_tasks": 7 })),
+        ("POST", format!("{web}/keys"), json!({ "name": "new", "key": "made-at-run-time" })),
+        ("POST", format!("{web}/keys"), json!({ "name": "revoked", "key": "another-key" })),
+        ("PUT", "/api/clock".to_owned(), json!({ "speed": 0 })),
     ] {
         bench.change(method, &path, body).await;
     }
-    bench.change(Method::DELETE, "/api/keys/key-4", json!({})).await;
+    bench.change("DELETE", "/api/keys/key-4", json!({})).await;
 }

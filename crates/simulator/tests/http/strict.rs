@@ -1,12 +1,10 @@
 //! With `strict`, requests need what the interface describes, and have no other fields.
 
-use base64::{Engine as _, engine::general_purpose::STANDARD};
-use image::{ImageFormat, RgbaImage};
+use image::RgbaImage;
 use serde_json::{Value, json};
 
-use super::bench::{Bench, png};
+use super::bench::{Bench, base64, png};
 use imagekiln_simulator::Config;
-use imagekiln_testbed::picture;
 
 async fn strict() -> Bench {
     Bench::with(Config { strict: true, ..Config::default() }).await
@@ -17,7 +15,7 @@ async fn strict_requests_need_what_the_interface_describes() {
     let (strict, lenient) = (strict().await, Bench::new().await);
     let (image, finetune_id) = (png(64, 64), "fox-style");
     let garments = json!({ "person": image, "garments": ["https://example.com/shirt.png"] });
-    for (path, body, missing, needed) in [
+    for (operation, body, missing, needed) in [
         ("gen-2-klein-4b", json!({}), "body.prompt missing", json!({ "prompt": "" })),
         (
             "gen-kontext-pro",
@@ -68,11 +66,9 @@ async fn strict_requests_need_what_the_interface_describes() {
         ),
         ("gen-3-video", json!({}), "body.mode missing", json!({ "mode": "t2v" })),
     ] {
-        let path = format!("/v1/{path}");
+        let path = format!("/v1/{operation}");
         lenient.submit(&path, &body).await;
-        let found = strict.post(&path, &body).await.violations();
-        let found: Vec<_> = found.iter().map(|(loc, kind)| format!("{loc} {kind}")).collect();
-        assert_eq!(found, [missing], "{path} {body:.100}");
+        strict.assert_violations(operation, &body, missing).await;
         strict.submit(&path, &needed).await;
     }
 }
@@ -82,7 +78,7 @@ async fn a_strict_mask_has_the_size_of_its_image() {
     let (strict, lenient) = (strict().await, Bench::new().await);
     let body = json!({ "image": png(64, 64), "mask": png(32, 64) });
     lenient.submit("/v1/gen-tools/erase-v1", &body).await;
-    let refused = [("body.mask".to_owned(), "value_error".to_owned())];
+    let refused = ["body.mask value_error"];
     assert_eq!(strict.post("/v1/gen-tools/erase-v1", &body).await.violations(), refused);
     for bench in [strict, lenient] {
         assert_eq!(bench.post("/v1/gen-pro-1.0-fill", &body).await.violations(), refused);
@@ -93,15 +89,14 @@ async fn a_strict_mask_has_the_size_of_its_image() {
 async fn an_alpha_channel_replaces_the_mask() {
     let bench = strict().await;
     let (global, regional) = (bench.sim.base_url(), bench.sim.regional_base_url());
-    let transparent = picture::encoded(RgbaImage::new(64, 64), ImageFormat::Png);
-    let transparent = STANDARD.encode(transparent);
+    let transparent = base64(RgbaImage::new(64, 64));
     for (base, path, mut body) in [
         (global, "/v1/gen-pro-1.0-fill", json!({})),
         (regional, "/v1/gen-pro-1.0-fill-finetuned", json!({ "finetune_id": "fox-style" })),
     ] {
         body["image"] = png(64, 64).into();
         let found = bench.post_at(base, path, body.to_string()).await.violations();
-        assert_eq!(found, [("body.mask".to_owned(), "missing".to_owned())]);
+        assert_eq!(found, ["body.mask missing"]);
         body["image"] = transparent.clone().into();
         let accepted = bench.post_at(base, path, body.to_string()).await;
         assert_eq!(accepted.status, 200, "{accepted:?}");
@@ -142,7 +137,7 @@ async fn strict_requests_have_no_unknown_fields() {
     });
     let response = bench.post("/v1/gen-kontext-pro", &body).await;
     let expected = ["aspectRatio", "aspectratio", "promt", "sede", "width", "x?y"]
-        .map(|name| (format!("body.{name}"), "extra_forbidden".to_owned()));
+        .map(|name| format!("body.{name} extra_forbidden"));
     assert_eq!(response.violations(), expected);
     let messages: Vec<Value> = response.json()["detail"]
         .as_array()

@@ -6,13 +6,10 @@ use serde_json::{Value, json};
 use super::bench::{Bench, png};
 
 /// Submits each body, and compares its violations.
-async fn assert_violations<const N: usize>(cases: [(&str, Value, Vec<&str>); N]) {
+async fn assert_violations<const N: usize>(cases: [(&str, Value, &str); N]) {
     let bench = Bench::new().await;
-    for (path, body, expected) in cases {
-        let response = bench.post(&format!("/v1/{path}"), &body).await;
-        let found: Vec<_> =
-            response.violations().iter().map(|(loc, kind)| format!("{loc} {kind}")).collect();
-        assert_eq!(found, expected, "{path}: {:?}", response.json());
+    for (operation, body, expected) in cases {
+        bench.assert_violations(operation, &body, expected).await;
     }
     assert_eq!(bench.sim.counts().accepted, 0);
 }
@@ -20,11 +17,11 @@ async fn assert_violations<const N: usize>(cases: [(&str, Value, Vec<&str>); N])
 #[tokio::test]
 async fn each_invalid_field_has_its_location_and_type() {
     assert_violations([
-        ("gen-2-pro", json!({}), vec!["body.prompt missing"]),
-        ("gen-2-pro", json!([]), vec!["body model_attributes_type"]),
-        ("gen-2-pro", json!(null), vec!["body model_attributes_type"]),
-        ("gen-2-pro", json!({ "prompt": 7 }), vec!["body.prompt string_type"]),
-        ("gen-2-pro", json!({ "prompt": null }), vec!["body.prompt string_type"]),
+        ("gen-2-pro", json!({}), "body.prompt missing"),
+        ("gen-2-pro", json!([]), "body model_attributes_type"),
+        ("gen-2-pro", json!(null), "body model_attributes_type"),
+        ("gen-2-pro", json!({ "prompt": 7 }), "body.prompt string_type"),
+        ("gen-2-pro", json!({ "prompt": null }), "body.prompt string_type"),
         (
             "gen-2-pro",
             json!({
@@ -36,26 +33,22 @@ async fn each_invalid_field_has_its_location_and_type() {
                 "safety_tolerance": 6,
                 "output_format": "gif",
             }),
-            vec![
-                "body.disable_pup bool_type",
-                "body.height greater_than_equal",
-                "body.output_format enum",
-                "body.safety_tolerance less_than_equal",
-                "body.seed int_parsing",
+            concat!(
+                "body.disable_pup bool_type, ",
+                "body.height greater_than_equal, ",
+                "body.output_format enum, ",
+                "body.safety_tolerance less_than_equal, ",
+                "body.seed int_parsing, ",
                 "body.width greater_than_equal",
-            ],
+            ),
         ),
-        ("gen-2-pro", json!({ "prompt": "x", "seed": 1.5 }), vec!["body.seed int_from_float"]),
-        ("gen-2-pro", json!({ "prompt": "x", "seed": [] }), vec!["body.seed int_type"]),
-        (
-            "gen-2-pro",
-            json!({ "prompt": "x", "output_format": 1 }),
-            vec!["body.output_format enum"],
-        ),
+        ("gen-2-pro", json!({ "prompt": "x", "seed": 1.5 }), "body.seed int_from_float"),
+        ("gen-2-pro", json!({ "prompt": "x", "seed": [] }), "body.seed int_type"),
+        ("gen-2-pro", json!({ "prompt": "x", "output_format": 1 }), "body.output_format enum"),
         (
             "gen-2-pro",
             json!({ "prompt": "x", "webhook_url": "nowhere", "webhook_secret": 1 }),
-            vec!["body.webhook_secret string_type", "body.webhook_url url_parsing"],
+            "body.webhook_secret string_type, body.webhook_url url_parsing",
         ),
         (
             "gen-2-pro",
@@ -63,30 +56,18 @@ async fn each_invalid_field_has_its_location_and_type() {
                 "prompt": "x",
                 "webhook_url": format!("https://example.com/{}", "x".repeat(2083)),
             }),
-            vec!["body.webhook_url string_too_long"],
+            "body.webhook_url string_too_long",
         ),
-        (
-            "gen-2-flex",
-            json!({ "prompt": "x", "guidance": "5" }),
-            vec!["body.guidance float_parsing"],
-        ),
+        ("gen-2-flex", json!({ "prompt": "x", "guidance": "5" }), "body.guidance float_parsing"),
         (
             "gen-2-flex",
             json!({ "prompt": "x", "guidance": 1.4, "steps": 0 }),
-            vec!["body.guidance greater_than_equal", "body.steps greater_than_equal"],
+            "body.guidance greater_than_equal, body.steps greater_than_equal",
         ),
-        ("gen-dev", json!({ "width": 300 }), vec!["body.width multiple_of"]),
-        ("gen-tools/outpainting-v1", json!({ "mode": "slow" }), vec!["body.mode enum"]),
-        (
-            "gen-kontext-pro",
-            json!({ "aspect_ratio": "22:9" }),
-            vec!["body.aspect_ratio value_error"],
-        ),
-        (
-            "gen-kontext-pro",
-            json!({ "aspect_ratio": "16x9" }),
-            vec!["body.aspect_ratio value_error"],
-        ),
+        ("gen-dev", json!({ "width": 300 }), "body.width multiple_of"),
+        ("gen-tools/outpainting-v1", json!({ "mode": "slow" }), "body.mode enum"),
+        ("gen-kontext-pro", json!({ "aspect_ratio": "22:9" }), "body.aspect_ratio value_error"),
+        ("gen-kontext-pro", json!({ "aspect_ratio": "16x9" }), "body.aspect_ratio value_error"),
     ])
     .await;
 }
@@ -108,36 +89,6 @@ async fn violations_are_worded_as_pydantic_does() {
         "Input should be a multiple of 32",
     ];
     assert_eq!(messages, expected.map(Some));
-}
-
-#[tokio::test]
-async fn aspect_ratios_are_two_positive_integers_within_bounds() {
-    let bench = Bench::new().await;
-    let submit = async |ratio: &str| {
-        let body = json!({ "prompt": "x", "aspect_ratio": ratio });
-        bench.post("/v1/gen-kontext-pro", &body).await.status
-    };
-    for good in ["9:21", "21:9", "16:9", "1:1", "1600:900", "42:18"] {
-        assert_eq!(submit(good).await, 200, "{good}");
-    }
-    for bad in [
-        "8:21",
-        "22:9",
-        "4294967295:1",
-        "4294967296:1",
-        "",
-        "16",
-        "16:",
-        ":9",
-        "16:0",
-        "-1:1",
-        "+1:1",
-        "1:1:1",
-        "1.5:1",
-        "16/9",
-    ] {
-        assert_eq!(submit(bad).await, 422, "{bad}");
-    }
 }
 
 #[tokio::test]
@@ -177,52 +128,48 @@ async fn each_invalid_image_has_its_location_and_type() {
     let square = png(64, 64);
     let truncated = &square[..square.len() / 8 * 4];
     assert_violations([
-        ("gen-dev", json!({ "image_prompt": "%%%" }), vec!["body.image_prompt value_error"]),
-        ("gen-dev", json!({ "image_prompt": "" }), vec!["body.image_prompt value_error"]),
+        ("gen-dev", json!({ "image_prompt": "%%%" }), "body.image_prompt value_error"),
+        ("gen-dev", json!({ "image_prompt": "" }), "body.image_prompt value_error"),
         (
             "gen-dev",
             json!({ "image_prompt": STANDARD.encode("base64, but not an image") }),
-            vec!["body.image_prompt value_error"],
+            "body.image_prompt value_error",
         ),
         (
             "gen-dev",
             json!({ "image_prompt": "https://example.com/a.png" }),
-            vec!["body.image_prompt value_error"],
+            "body.image_prompt value_error",
         ),
-        ("gen-dev", json!({ "image_prompt": truncated }), vec!["body.image_prompt value_error"]),
+        ("gen-dev", json!({ "image_prompt": truncated }), "body.image_prompt value_error"),
         (
             "gen-pro-1.0-fill",
             json!({ "image": square, "mask": png(64, 63) }),
-            vec!["body.mask value_error"],
+            "body.mask value_error",
         ),
-        ("gen-tools/deblur-v1", json!({}), vec!["body.image missing"]),
+        ("gen-tools/deblur-v1", json!({}), "body.image missing"),
         (
             "gen-tools/deblur-v1",
             json!({ "image": announcing(2049, 2048) }),
-            vec!["body.image value_error"],
+            "body.image value_error",
         ),
         (
             "gen-pro-1.0-fill-finetuned",
             json!({ "finetune_strength": 2.1 }),
-            vec![
-                "body.finetune_id missing",
-                "body.finetune_strength less_than_equal",
+            concat!(
+                "body.finetune_id missing, ",
+                "body.finetune_strength less_than_equal, ",
                 "body.image missing",
-            ],
+            ),
         ),
         (
             "gen-pro-1.0-fill",
             json!({ "image": "%", "mask": "%", "steps": 14 }),
-            vec![
-                "body.image value_error",
-                "body.mask value_error",
-                "body.steps greater_than_equal",
-            ],
+            "body.image value_error, body.mask value_error, body.steps greater_than_equal",
         ),
         (
             "gen-tools/vto-v1",
             json!({ "people": [{ "photo": truncated }] }),
-            vec!["body.people.0.photo value_error"],
+            "body.people.0.photo value_error",
         ),
     ])
     .await;
@@ -244,7 +191,8 @@ async fn invalid_json_is_reported_with_its_position() {
         assert_eq!((&violation["type"], &violation["loc"]), (&json!(kind), &place), "{body:?}");
     }
     let deep = "[".repeat(10_000);
-    assert_eq!(bench.post_bytes("/v1/gen-2-pro", deep).await.violations()[0].1, "json_invalid");
+    let deep = bench.post_bytes("/v1/gen-2-pro", deep).await.violations();
+    assert!(deep[0].ends_with("json_invalid"), "{deep:?}");
 }
 
 #[tokio::test]
@@ -259,18 +207,6 @@ async fn violations_do_not_quote_values() {
     let response = bench.post("/v1/gen-2-pro", &body).await;
     assert_eq!(response.violations().len(), 4);
     assert!(!response.json().to_string().contains("hidden"), "{response:?}");
-}
-
-#[tokio::test]
-async fn images_with_huge_dimensions_are_rejected_before_decoding() {
-    let bench = Bench::new().await;
-    let response =
-        bench.post("/v1/gen-dev", &json!({ "image_prompt": announcing(60_000, 60_000) })).await;
-    assert_eq!(response.violations(), [("body.image_prompt".to_owned(), "value_error".to_owned())]);
-    assert!(
-        response.json()["detail"][0]["msg"].as_str().unwrap().contains("60000 x 60000"),
-        "{response:?}"
-    );
 }
 
 /// A valid png header with these dimensions, without any data.

@@ -5,13 +5,13 @@ use tokio::{net::TcpListener, time::timeout};
 
 use super::{
     webhook_receiver::{Receiver, response},
-    webhooks::{SECOND, bench, body, settled, submit},
+    webhooks::{SECOND, body, settled, start, submit},
 };
-use imagekiln_simulator::{WebhookDelivery, WebhookSettings, WebhookState};
+use imagekiln_simulator::{WebhookDelivery, WebhookState};
 
 #[tokio::test]
 async fn failed_deliveries_are_retried_after_1_5_and_30_seconds() {
-    let (bench, mut receiver) = (bench(WebhookSettings::default()).await, Receiver::start().await);
+    let (bench, mut receiver) = start("").await;
     submit(&bench, &body(&receiver.url(), "a fox")).await;
     let mut bodies = Vec::new();
     let mut moment = SECOND;
@@ -46,9 +46,8 @@ async fn failed_deliveries_are_retried_after_1_5_and_30_seconds() {
 
 #[tokio::test]
 async fn redirects_are_not_followed() {
-    let settings = WebhookSettings { retry_after: vec![], ..WebhookSettings::default() };
-    let (bench, mut receiver, other) =
-        (bench(settings).await, Receiver::start().await, Receiver::start().await);
+    let (bench, mut receiver) = start("retry_after = []").await;
+    let other = Receiver::start().await;
     submit(&bench, &body(&receiver.url(), "a fox")).await;
     bench.sim.clock().advance(SECOND);
     let mut redirect = response(307);
@@ -61,10 +60,8 @@ async fn redirects_are_not_followed() {
 
 #[tokio::test]
 async fn unresponsive_receivers_do_not_block_others() {
-    let settings =
-        WebhookSettings { retry_after: vec![], timeout: SECOND, ..WebhookSettings::default() };
-    let (bench, hangs, mut responsive) =
-        (bench(settings).await, Receiver::start().await, Receiver::start().await);
+    let (bench, mut responsive) = start("retry_after = []\ntimeout = 1").await;
+    let hangs = Receiver::start().await;
     // More than the maximum of concurrent attempts to one receiver.
     for _ in 0..20 {
         submit(&bench, &body(&hangs.url(), "a fox")).await;
@@ -90,8 +87,7 @@ async fn unresponsive_receivers_do_not_block_others() {
 /// what they have got.
 #[tokio::test]
 async fn many_unresponsive_receivers_do_not_delay_others() {
-    let settings = WebhookSettings { timeout: 3600 * SECOND, ..WebhookSettings::default() };
-    let (bench, mut responsive) = (bench(settings).await, Receiver::start().await);
+    let (bench, mut responsive) = start("timeout = 3600").await;
     let mut unresponsive = Vec::new();
     for _ in 0..100 {
         unresponsive.push(TcpListener::bind("127.0.0.1:0").await.unwrap());
@@ -116,8 +112,7 @@ async fn many_unresponsive_receivers_do_not_delay_others() {
 
 #[tokio::test]
 async fn the_status_code_decides_even_if_the_body_never_ends() {
-    let settings = WebhookSettings { timeout: SECOND, ..WebhookSettings::default() };
-    let (bench, mut receiver) = (bench(settings).await, Receiver::start().await);
+    let (bench, mut receiver) = start("timeout = 1").await;
     for endless in [Body::new(Endless { silent: true }), Body::new(Endless { silent: false })] {
         submit(&bench, &body(&receiver.url(), "a fox")).await;
         bench.sim.clock().advance(SECOND);

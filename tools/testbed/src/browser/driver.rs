@@ -3,7 +3,12 @@
 //! The existing crates are unsuitable: the one with the protocol types is not permissively
 //! licensed, and the others depend on a second HTTP client.
 
-use std::{process::Stdio, time::Duration};
+use std::{
+    fs::{self, File},
+    path::Path,
+    process::Stdio,
+    time::Duration,
+};
 
 use http_body_util::{BodyExt as _, Full};
 use hyper::{Method, Request, body::Bytes};
@@ -12,8 +17,8 @@ use hyper_util::{
 };
 use serde_json::{Value, json};
 use tokio::{
-    io::{AsyncBufReadExt as _, BufReader},
     process::{Child, Command},
+    time::{Instant, sleep},
 };
 
 /// The time limit for chromedriver to listen, and for any command.
@@ -37,9 +42,9 @@ pub(super) struct Driver {
 impl Driver {
     /// Starts chromedriver on a free port, and a browser with it.
     pub(super) async fn start(chromedriver: &str, chromium: &str) -> Self {
-        let (process, port) = listening(chromedriver).await;
-        let client = Client::builder(TokioExecutor::new()).build_http();
         let profile = tempfile::tempdir().unwrap();
+        let (process, port) = listening(chromedriver, profile.path()).await;
+        let client = client();
         let options = json!({
             "binary": chromium,
             "args": [
@@ -62,6 +67,11 @@ impl Driver {
         Self { client, session: format!("{base}/{id}"), _process: process, _profile: profile }
     }
 
+    /// The same browser in the current runtime, in which its connections begin anew.
+    pub(super) fn continued(self) -> Self {
+        Self { client: client(), ..self }
+    }
+
     pub(super) async fn post(&self, path: &str, body: &Value) -> Value {
         command(&self.client, Method::POST, &format!("{}/{path}", self.session), body).await
     }
@@ -72,39 +82,39 @@ impl Driver {
     }
 }
 
+fn client() -> Client<HttpConnector, Full<Bytes>> {
+    Client::builder(TokioExecutor::new()).build_http()
+}
+
 /// Starts chromedriver. It picks a free IPv6 port and exits if another program uses the same IPv4
 /// port. That happens while other tests use ports, so try again.
-async fn listening(chromedriver: &str) -> (Child, u16) {
-    for _ in 0..STARTS {
+async fn listening(chromedriver: &str, folder: &Path) -> (Child, u16) {
+    for attempt in 0..STARTS {
+        let log = folder.join(format!("chromedriver-{attempt}.log"));
         let mut process = Command::new(chromedriver)
             .arg("--port=0")
             .stdin(Stdio::null())
-            .stdout(Stdio::piped())
+            .stdout(File::create(&log).unwrap())
             .stderr(Stdio::null())
             .kill_on_drop(true)
             .spawn()
             .expect("chromedriver did not start");
-        let output = process.stdout.take().expect("chromedriver's output is not a pipe");
-        let port = tokio::time::timeout(TIMEOUT, port(output)).await;
-        if let Some(port) = port.expect("chromedriver printed no port in time") {
-            return (process, port);
+        let started = Instant::now();
+        while process.try_wait().unwrap().is_none() {
+            if let Some(port) = port(&fs::read_to_string(&log).unwrap()) {
+                return (process, port);
+            }
+            assert!(started.elapsed() < TIMEOUT, "chromedriver printed no port in time");
+            sleep(Duration::from_millis(10)).await;
         }
     }
     panic!("chromedriver exited {STARTS} times before it listened");
 }
 
-/// The port that chromedriver prints, or `None` if it exited.
-async fn port(output: tokio::process::ChildStdout) -> Option<u16> {
-    let mut lines = BufReader::new(output).lines();
-    while let Some(line) = lines.next_line().await.expect("could not read chromedriver's output") {
-        let port = line.split_once("started successfully on port ").map(|(_, port)| port);
-        if let Some(port) = port.and_then(|port| port.trim_end_matches('.').parse().ok()) {
-            // Discard the rest of the output, so that chromedriver does not block on a full pipe.
-            tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
-            return Some(port);
-        }
-    }
-    None
+/// The port in a line of chromedriver's output that has its end.
+fn port(output: &str) -> Option<u16> {
+    let (_, rest) = output.split_once("started successfully on port ")?;
+    rest.split_once(".\n").and_then(|(port, _)| port.parse().ok())
 }
 
 async fn command(

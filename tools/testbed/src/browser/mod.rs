@@ -4,10 +4,15 @@ mod axe;
 mod driver;
 mod program;
 
-use std::panic::{AssertUnwindSafe, resume_unwind};
+use std::{
+    mem,
+    panic::{AssertUnwindSafe, resume_unwind},
+    sync::{Mutex, MutexGuard, PoisonError},
+};
 
-use futures_util::FutureExt as _;
+use futures_util::{FutureExt as _, future::join_all};
 use serde_json::{Value, json};
+use tokio::sync::Semaphore;
 
 use self::driver::Driver;
 pub use self::{
@@ -30,6 +35,27 @@ pub const DOWN: &str = "\u{e015}";
 /// The End key.
 pub const END: &str = "\u{e010}";
 
+/// The browsers that wait for their next scene.
+static IDLE: Mutex<Vec<Driver>> = Mutex::new(Vec::new());
+
+/// More of them at once would wait for processors, and each takes a second of one to start.
+static SCENES: Semaphore = Semaphore::const_new(4);
+
+fn idle() -> MutexGuard<'static, Vec<Driver>> {
+    IDLE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+async fn start() -> Driver {
+    let program = |name| program::find(name).unwrap_or_else(|| panic!("{name} is missing"));
+    Driver::start(&program(program::DRIVER), &program(program::CHROMIUM)).await
+}
+
+/// Ends the browsers that wait for another scene.
+pub(crate) async fn quit_idle() {
+    let drivers = mem::take(&mut *idle());
+    join_all(drivers.into_iter().map(async |driver| driver.continued().quit().await)).await;
+}
+
 /// A headless browser with its own empty profile.
 pub struct Browser {
     driver: Driver,
@@ -42,12 +68,55 @@ impl Browser {
     ///
     /// If [`BROWSER`] is missing.
     pub async fn with<T>(scene: impl AsyncFnOnce(&Self) -> T) -> T {
-        let program = |name| program::find(name).unwrap_or_else(|| panic!("{name} is missing"));
-        let driver = Driver::start(&program(program::DRIVER), &program(program::CHROMIUM)).await;
-        let browser = Self { driver };
+        let browser = Self { driver: start().await };
         let played = AssertUnwindSafe(scene(&browser)).catch_unwind().await;
         browser.driver.quit().await;
         played.unwrap_or_else(|panic| resume_unwind(panic))
+    }
+
+    /// Runs `scene` in a browser that earlier scenes may have used, because starting one takes most
+    /// of the time of a short scene. Nothing of an earlier scene is left but the process. The
+    /// browser ends with the tests of [`run`](crate::run), or if `scene` panics.
+    ///
+    /// # Panics
+    ///
+    /// If [`BROWSER`] is missing.
+    pub async fn with_reused<T>(scene: impl AsyncFnOnce(&Self) -> T) -> T {
+        let _permit = SCENES.acquire().await;
+        let used = idle().pop();
+        let driver = match used {
+            Some(driver) => driver.continued(),
+            None => start().await,
+        };
+        let browser = Self { driver };
+        let played = AssertUnwindSafe(scene(&browser)).catch_unwind().await;
+        match played {
+            Ok(played) => {
+                browser.forget().await;
+                idle().push(browser.driver);
+                played
+            }
+            Err(panic) => {
+                browser.driver.quit().await;
+                resume_unwind(panic)
+            }
+        }
+    }
+
+    /// Leaves the page, and undoes what a scene can change.
+    async fn forget(&self) {
+        self.run("localStorage.clear(); sessionStorage.clear();").await;
+        self.open("about:blank").await;
+        for command in [
+            "Network.clearBrowserCookies",
+            "Network.clearBrowserCache",
+            "Emulation.clearDeviceMetricsOverride",
+        ] {
+            self.devtools(command, json!({})).await;
+        }
+        self.devtools("Emulation.setEmulatedMedia", json!({ "features": [] })).await;
+        self.problems().await;
+        self.requests().await;
     }
 
     /// Opens a page and waits until it is loaded.

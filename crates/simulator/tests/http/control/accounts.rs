@@ -1,34 +1,28 @@
 //! Organizations, projects, keys, credits and the logs.
 
-use axum::http::Method;
 use imagekiln_simulator::Config;
 use serde_json::{Value, json};
-use tokio::{
-    io::{AsyncReadExt as _, AsyncWriteExt as _},
-    net::TcpStream,
-};
+use tokio::io::AsyncWriteExt as _;
 
-use crate::bench::Bench;
+use crate::{
+    bench::{Bench, small},
+    raw::{Raw, announce_and_wait},
+};
 
 const DEFAULT: &str = "/api/organizations/default";
 const PROJECT: &str = "/api/organizations/default/projects/default";
 
 /// The status code of a submission with this key.
 async fn submit_with(bench: &Bench, key: &str) -> u16 {
-    let url = format!("{}/v1/gen-2-pro", bench.sim.base_url());
-    let headers = [("x-key", key), ("content-type", "application/json")];
-    let body = json!({ "prompt": "x", "width": 64, "height": 64 }).to_string();
-    bench.send(Method::POST, &url, &headers, body).await.status.as_u16()
+    bench.post_as(key, "/v1/gen-2-pro", &small("x")).await.status.as_u16()
 }
 
 #[tokio::test]
 async fn a_key_is_created_revealed_used_and_revoked() {
     let bench = Bench::new().await;
-    bench
-        .change(Method::POST, &format!("{DEFAULT}/projects"), json!({ "name": "Night Shift" }))
-        .await;
+    bench.change("POST", &format!("{DEFAULT}/projects"), json!({ "name": "Night Shift" })).await;
     let keys = format!("{DEFAULT}/projects/night-shift/keys");
-    let made = bench.change(Method::POST, &keys, json!({ "name": "ci" })).await;
+    let made = bench.change("POST", &keys, json!({ "name": "ci" })).await;
     let (id, key) = (made["id"].as_str().unwrap(), made["key"].as_str().unwrap());
     assert_eq!(submit_with(&bench, key).await, 200);
     assert_eq!(bench.show("/api/tasks").await["tasks"][0]["project"], "night-shift");
@@ -36,12 +30,11 @@ async fn a_key_is_created_revealed_used_and_revoked() {
         let shown = bench.show(path).await.to_string();
         assert!(!shown.contains(key) && !shown.contains(bench.sim.api_key()), "{path}: {shown}");
     }
-    let revealed = bench.change(Method::POST, &format!("/api/keys/{id}/reveal"), json!({})).await;
+    let revealed = bench.change("POST", &format!("/api/keys/{id}/reveal"), json!({})).await;
     assert_eq!(revealed, made);
-    bench.change(Method::DELETE, &format!("/api/keys/{id}"), json!({})).await;
+    bench.change("DELETE", &format!("/api/keys/{id}"), json!({})).await;
     assert_eq!(submit_with(&bench, key).await, 403);
-    let own =
-        bench.change(Method::POST, &keys, json!({ "name": "own", "key": "a-key-of-ours" })).await;
+    let own = bench.change("POST", &keys, json!({ "name": "own", "key": "a-key-of-ours" })).await;
     assert_eq!(
         (own["key"].as_str(), submit_with(&bench, "a-key-of-ours").await),
         (Some("a-key-of-ours"), 200)
@@ -50,7 +43,7 @@ async fn a_key_is_created_revealed_used_and_revoked() {
         (json!({ "name": "again", "key": "a-key-of-ours" }), 409),
         (json!({ "name": "invalid", "key": "a b" }), 422),
     ] {
-        assert_eq!(bench.control(Method::POST, &keys, Some(body)).await.status, status);
+        assert_eq!(bench.control("POST", &keys, Some(body)).await.status, status);
     }
 }
 
@@ -69,10 +62,10 @@ async fn settings_of_a_project_apply_to_the_next_request() {
         ),
     ] {
         let path = format!("{PROJECT}/{setting}");
-        let changed = bench.change(Method::PUT, &path, close).await;
+        let changed = bench.change("PUT", &path, close).await;
         assert_eq!(changed["id"], "default");
         assert_eq!(submit_with(&bench, &key).await, closed, "{setting}");
-        bench.change(Method::PUT, &path, open).await;
+        bench.change("PUT", &path, open).await;
         assert_eq!(submit_with(&bench, &key).await, 200, "{setting}");
     }
 }
@@ -81,15 +74,14 @@ async fn settings_of_a_project_apply_to_the_next_request() {
 async fn credits_are_granted_and_transferred() {
     let bench = Bench::new().await;
     let lab = bench
-        .change(Method::POST, "/api/organizations", json!({ "name": "Lab", "owner": "owner" }))
+        .change("POST", "/api/organizations", json!({ "name": "Lab", "owner": "owner" }))
         .await;
     assert_eq!((&lab["id"], &lab["balance"]), (&json!("lab"), &json!(0.0)));
-    let granted = bench
-        .change(Method::POST, "/api/organizations/lab/credits", json!({ "amount": 12.5 }))
-        .await;
+    let granted =
+        bench.change("POST", "/api/organizations/lab/credits", json!({ "amount": 12.5 })).await;
     assert_eq!(granted["balance"], 12.5);
     let transfer = json!({ "from": "default", "to": "lab", "amount": 7.25 });
-    let both = bench.change(Method::POST, "/api/transfers", transfer).await;
+    let both = bench.change("POST", "/api/transfers", transfer).await;
     let balance = |id: &str| {
         let all = both["organizations"].as_array().unwrap();
         all.iter().find(|organization| organization["id"] == id).unwrap()["balance"].clone()
@@ -102,7 +94,7 @@ async fn credits_are_granted_and_transferred() {
         (json!({ "from": "default", "to": "lab", "amount": -1 }), 422),
         (json!({ "from": "default", "to": "lab", "amount": 0 }), 422),
     ] {
-        assert_eq!(bench.control(Method::POST, "/api/transfers", Some(body)).await.status, status);
+        assert_eq!(bench.control("POST", "/api/transfers", Some(body)).await.status, status);
     }
     let ledger = bench.show("/api/ledger?limit=1").await;
     assert_eq!(ledger["entries"][0]["amount"], 7.25);
@@ -124,24 +116,19 @@ async fn a_user_can_do_what_the_role_permits() {
         let role = row["role"].as_str().unwrap();
         let permits =
             |permission: &str| row["permissions"].as_array().unwrap().contains(&permission.into());
-        bench.change(Method::PUT, &member(role), json!({ "role": role })).await;
+        bench.change("PUT", &member(role), json!({ "role": role })).await;
         for (permission, method, path, body) in [
-            ("manage-keys", Method::POST, format!("{PROJECT}/keys"), json!({ "name": role })),
+            ("manage-keys", "POST", format!("{PROJECT}/keys"), json!({ "name": role })),
             (
                 "manage-finetunes",
-                Method::PUT,
+                "PUT",
                 format!("{DEFAULT}/finetunes/{role}"),
                 json!({ "shared": true }),
             ),
-            (
-                "manage-projects",
-                Method::POST,
-                format!("{DEFAULT}/projects"),
-                json!({ "name": role }),
-            ),
-            ("set-limits", Method::PUT, format!("{PROJECT}/limits"), json!({ "daily": 100 })),
-            ("manage-credits", Method::POST, format!("{DEFAULT}/credits"), json!({ "amount": 1 })),
-            ("manage-members", Method::PUT, member("viewer"), json!({ "role": "viewer" })),
+            ("manage-projects", "POST", format!("{DEFAULT}/projects"), json!({ "name": role })),
+            ("set-limits", "PUT", format!("{PROJECT}/limits"), json!({ "daily": 100 })),
+            ("manage-credits", "POST", format!("{DEFAULT}/credits"), json!({ "amount": 1 })),
+            ("manage-members", "PUT", member("viewer"), json!({ "role": "viewer" })),
         ] {
             let response = bench.control_as(role, method, &path, Some(body)).await;
             assert_eq!(
@@ -151,46 +138,45 @@ async fn a_user_can_do_what_the_role_permits() {
             );
             assert!(response.status == 200 || response.status == 403);
         }
-        let seen = bench.control_as(role, Method::GET, "/api/audit", None).await.json();
+        let seen = bench.control_as(role, "GET", "/api/audit", None).await.json();
         assert_eq!(seen["entries"] != json!([]), permits("view-audit-log"), "{role}");
-        let ledger = bench.control_as(role, Method::GET, "/api/ledger", None).await.json();
+        let ledger = bench.control_as(role, "GET", "/api/ledger", None).await.json();
         assert_eq!(
             (ledger["entries"] != json!([]), &ledger["balances"]),
             (permits("manage-credits"), &Value::Null)
         );
     }
-    let stranger = bench.control_as("nobody", Method::GET, "/api/organizations", None).await.json();
+    let stranger = bench.control_as("nobody", "GET", "/api/organizations", None).await.json();
     assert_eq!(stranger["organizations"], json!([]));
-    assert_eq!(bench.control_as("nobody", Method::GET, DEFAULT, None).await.status, 404);
+    assert_eq!(bench.control_as("nobody", "GET", DEFAULT, None).await.status, 404);
 }
 
 #[tokio::test]
 async fn members_and_finetunes_are_added_and_removed() {
     let bench = Bench::new().await;
     let path = format!("{DEFAULT}/members/mia");
-    let changed = bench.change(Method::PUT, &path, json!({ "role": "viewer" })).await;
+    let changed = bench.change("PUT", &path, json!({ "role": "viewer" })).await;
     assert_eq!(changed["members"], json!([{ "user": "mia", "role": "viewer", "projects": {} }]));
-    let changed = bench
-        .change(Method::PUT, &path, json!({ "role": "developer", "project": "default" }))
-        .await;
+    let changed =
+        bench.change("PUT", &path, json!({ "role": "developer", "project": "default" })).await;
     assert_eq!(changed["members"][0]["projects"], json!({ "default": "developer" }));
-    assert_eq!(bench.change(Method::DELETE, &path, json!({})).await["members"], json!([]));
-    assert_eq!(bench.control(Method::DELETE, &path, None).await.status, 404);
+    assert_eq!(bench.change("DELETE", &path, json!({})).await["members"], json!([]));
+    assert_eq!(bench.control("DELETE", &path, None).await.status, 404);
 
     let path = format!("{DEFAULT}/finetunes/owl-style");
     let names = |organization: &Value| {
         let all = organization["finetunes"].as_array().unwrap().clone();
         all.into_iter().map(|finetune| finetune["name"].clone()).collect::<Vec<_>>()
     };
-    let changed = bench.change(Method::PUT, &path, json!({ "shared": true })).await;
+    let changed = bench.change("PUT", &path, json!({ "shared": true })).await;
     assert_eq!(names(&changed), ["fox-style", "owl-style"]);
-    assert_eq!(names(&bench.change(Method::DELETE, &path, json!({})).await), ["fox-style"]);
+    assert_eq!(names(&bench.change("DELETE", &path, json!({})).await), ["fox-style"]);
     for path in [
         "/api/organizations/nowhere",
         "/api/organizations/nowhere/credits",
         "/api/keys/none/reveal",
     ] {
-        let method = if path.ends_with("nowhere") { Method::GET } else { Method::POST };
+        let method = if path.ends_with("nowhere") { "GET" } else { "POST" };
         assert_eq!(
             bench.control(method, path, Some(json!({ "amount": 1 }))).await.status,
             404,
@@ -204,25 +190,13 @@ async fn members_and_finetunes_are_added_and_removed() {
 async fn a_key_that_is_revoked_during_the_body_does_not_pay() {
     let bench = Bench::new().await;
     let keys = format!("{DEFAULT}/projects/default/keys");
-    let made = bench.change(Method::POST, &keys, json!({ "name": "ci" })).await;
+    let made = bench.change("POST", &keys, json!({ "name": "ci" })).await;
     let (id, key) = (made["id"].as_str().unwrap(), made["key"].as_str().unwrap());
-    let authority = bench.sim.base_url().strip_prefix("http://").unwrap();
-    let body = json!({ "prompt": "x", "width": 64, "height": 64 }).to_string();
-    let head = format!(
-        "POST /v1/gen-2-pro HTTP/1.1\r\nhost: {authority}\r\nx-key: {key}\r\nconnection: close\r\n\
-         content-type: application/json\r\nexpect: 100-continue\r\ncontent-length: {}\r\n\r\n",
-        body.len()
-    );
-    let mut stream = TcpStream::connect(authority).await.unwrap();
-    stream.write_all(head.as_bytes()).await.unwrap();
-    let mut line = [0; 25];
-    stream.read_exact(&mut line).await.unwrap();
-    assert_eq!(&line, b"HTTP/1.1 100 Continue\r\n\r\n");
-    bench.change(Method::DELETE, &format!("/api/keys/{id}"), json!({})).await;
+    let body = small("x").to_string();
+    let mut stream = announce_and_wait(bench.sim.base_url(), key, &body).await;
+    bench.change("DELETE", &format!("/api/keys/{id}"), json!({})).await;
     stream.write_all(body.as_bytes()).await.unwrap();
-    let mut response = String::new();
-    stream.read_to_string(&mut response).await.unwrap();
-    assert!(response.starts_with("HTTP/1.1 403"), "{response}");
+    assert_eq!(Raw::read(stream).await.summary(), "403 application/json");
     assert_eq!(bench.sim.counts().accepted, 0);
 }
 
@@ -234,7 +208,7 @@ async fn a_fault_after_acceptance_waits_for_a_submission_that_can_be_paid() {
     let key = bench.sim.api_key().to_owned();
     assert_eq!(submit_with(&bench, &key).await, 402);
     assert!(bench.sim.counts().faults.is_empty());
-    bench.change(Method::POST, &format!("{DEFAULT}/credits"), json!({ "amount": 10 })).await;
+    bench.change("POST", &format!("{DEFAULT}/credits"), json!({ "amount": 10 })).await;
     assert_eq!(submit_with(&bench, &key).await, 500);
     assert_eq!(submit_with(&bench, &key).await, 200);
     assert_eq!(bench.sim.counts().accepted, 2);

@@ -1,19 +1,14 @@
 //! Access to the control interface.
 
-use std::{net::SocketAddr, time::Duration};
+use std::time::Duration;
 
-use axum::http::Method;
 use serde_json::json;
 
 use crate::bench::{Bench, Response};
-use imagekiln_simulator::{Config, Simulator, StartError, WebhookDelivery};
+use imagekiln_simulator::WebhookDelivery;
 
 fn host(bench: &Bench) -> String {
     bench.sim.control_url().trim_start_matches("http://").to_owned()
-}
-
-async fn get(bench: &Bench, path: &str, headers: &[(&str, &str)]) -> Response {
-    bench.send(Method::GET, &format!("{}{path}", bench.sim.control_url()), headers, "").await
 }
 
 fn assert_rejected(response: &Response, status: u16) {
@@ -28,10 +23,10 @@ async fn requests_with_a_key_are_rejected() {
         ["/", "/api/state", "/api/tasks", "/page.css", "/swagger-ui/swagger-ui.css", "/nothing"]
     {
         for key in [bench.sim.api_key(), "any", ""] {
-            assert_rejected(&get(&bench, path, &[("x-key", key)]).await, 403);
+            assert_rejected(&bench.visit(path, &[("x-key", key)]).await, 403);
         }
     }
-    assert_eq!(get(&bench, "/api/state", &[]).await.status, 200);
+    assert_eq!(bench.visit("/api/state", &[]).await.status, 200);
 }
 
 /// The holder of a key chooses where webhooks are sent, and they are JSON requests from this
@@ -47,7 +42,7 @@ async fn webhooks_of_another_simulator_are_rejected() {
         |all: &[WebhookDelivery]| all[0].attempts.iter().any(|attempt| attempt.status.is_some());
     let webhooks = bench.sim.webhooks_when(status_code).await;
     assert_eq!(webhooks[0].attempts[0].status, Some(403), "{webhooks:?}");
-    let audit = get(&other, "/api/audit", &[]).await.json().to_string();
+    let audit = other.visit("/api/audit", &[]).await.json().to_string();
     assert!(!audit.contains("reveal"), "{audit}");
 }
 
@@ -60,23 +55,9 @@ async fn the_ports_of_the_service_and_of_the_control_interface_are_separate() {
             assert_eq!(bench.get(&url).await.status, 404, "{url}");
         }
     }
-    let submission =
-        bench.control(Method::POST, "/v1/gen-2-pro", Some(json!({ "prompt": "x" }))).await;
+    let submission = bench.control("POST", "/v1/gen-2-pro", Some(json!({ "prompt": "x" }))).await;
     assert_rejected(&submission, 404);
     assert_eq!(bench.sim.counts().accepted, 0);
-}
-
-#[tokio::test]
-async fn it_listens_only_on_loopback() {
-    let any = SocketAddr::from(([0, 0, 0, 0], 0));
-    for allow_remote in [false, true] {
-        let config = Config { control_listen: Some(any), allow_remote, ..Config::default() };
-        let refused = Simulator::start(config).await.err().unwrap();
-        assert!(
-            matches!(refused, StartError::Setting { setting: "control_listen", .. }),
-            "{refused}"
-        );
-    }
 }
 
 #[tokio::test]
@@ -85,7 +66,7 @@ async fn other_host_names_are_rejected() {
     let port = host(&bench).rsplit(':').next().unwrap().to_owned();
     for name in ["127.0.0.1", "localhost", "LOCALHOST", "127.1.2.3", "[::1]"] {
         let name = format!("{name}:{port}");
-        assert_eq!(get(&bench, "/api/state", &[("host", &name)]).await.status, 200, "{name}");
+        assert_eq!(bench.visit("/api/state", &[("host", &name)]).await.status, 200, "{name}");
     }
     for name in [
         "example.com",
@@ -97,14 +78,14 @@ async fn other_host_names_are_rejected() {
         "127.0.0.1.nip.io",
     ] {
         let name = format!("{name}:{port}");
-        assert_rejected(&get(&bench, "/api/state", &[("host", &name)]).await, 403);
+        assert_rejected(&bench.visit("/api/state", &[("host", &name)]).await, 403);
         assert_rejected(
-            &get(&bench, "/try/global/v1/get_result?id=x", &[("host", &name)]).await,
+            &bench.visit("/try/global/v1/get_result?id=x", &[("host", &name)]).await,
             403,
         );
     }
     for name in ["localhost", "localhost:1", "127.0.0.1:80", "not a host"] {
-        assert_rejected(&get(&bench, "/", &[("host", name)]).await, 403);
+        assert_rejected(&bench.visit("/", &[("host", name)]).await, 403);
     }
 }
 
@@ -114,17 +95,17 @@ async fn other_pages_are_rejected() {
     let own = bench.sim.control_url().to_owned();
     let service = bench.sim.base_url().to_owned();
     let of_another_name = own.replace("127.0.0.1", "localhost");
-    assert_eq!(get(&bench, "/api/state", &[("origin", &own)]).await.status, 200);
+    assert_eq!(bench.visit("/api/state", &[("origin", &own)]).await.status, 200);
     for origin in ["https://example.com", "null", &service, &of_another_name, ""] {
         for path in ["/api/state", "/try/global/v1/get_result?id=x", "/"] {
-            assert_rejected(&get(&bench, path, &[("origin", origin)]).await, 403);
+            assert_rejected(&bench.visit(path, &[("origin", origin)]).await, 403);
         }
     }
     for site in ["cross-site", "same-site", "else"] {
-        assert_rejected(&get(&bench, "/api/tasks", &[("sec-fetch-site", site)]).await, 403);
+        assert_rejected(&bench.visit("/api/tasks", &[("sec-fetch-site", site)]).await, 403);
     }
     for site in ["same-origin", "none"] {
-        assert_eq!(get(&bench, "/api/tasks", &[("sec-fetch-site", site)]).await.status, 200);
+        assert_eq!(bench.visit("/api/tasks", &[("sec-fetch-site", site)]).await.status, 200);
     }
     // A link to the page is allowed, but not a frame, or a link to anything else.
     let link = [
@@ -132,14 +113,14 @@ async fn other_pages_are_rejected() {
         ("sec-fetch-mode", "navigate"),
         ("sec-fetch-dest", "document"),
     ];
-    assert_eq!(get(&bench, "/", &link).await.status, 200);
-    assert_rejected(&get(&bench, "/api/state", &link).await, 403);
+    assert_eq!(bench.visit("/", &link).await.status, 200);
+    assert_rejected(&bench.visit("/api/state", &link).await, 403);
     let frame = [
         ("sec-fetch-site", "cross-site"),
         ("sec-fetch-mode", "navigate"),
         ("sec-fetch-dest", "iframe"),
     ];
-    assert_rejected(&get(&bench, "/", &frame).await, 403);
+    assert_rejected(&bench.visit("/", &frame).await, 403);
 }
 
 #[tokio::test]
@@ -149,12 +130,12 @@ async fn changes_require_json() {
     let before = bench.sim.clock().now();
     for kind in ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""] {
         let response =
-            bench.send(Method::POST, &url, &[("content-type", kind)], r#"{"seconds":5000}"#).await;
+            bench.send("POST", &url, &[("content-type", kind)], r#"{"seconds":5000}"#).await;
         assert_rejected(&response, 400);
     }
-    assert_rejected(&bench.send(Method::POST, &url, &[], r#"{"seconds":5000}"#).await, 400);
+    assert_rejected(&bench.send("POST", &url, &[], r#"{"seconds":5000}"#).await, 400);
     let json = [("content-type", "application/json; charset=utf-8")];
-    assert_rejected(&bench.send(Method::POST, &url, &json, r#"{"seconds":"#).await, 400);
+    assert_rejected(&bench.send("POST", &url, &json, r#"{"seconds":"#).await, 400);
     for body in [
         r#"{"seconds":"5000"}"#,
         "{}",
@@ -163,12 +144,12 @@ async fn changes_require_json() {
         r#"{"seconds":-1}"#,
         r#"{"seconds":1e300}"#,
     ] {
-        assert_rejected(&bench.send(Method::POST, &url, &json, body).await, 422);
+        assert_rejected(&bench.send("POST", &url, &json, body).await, 422);
     }
     let huge = format!(r#"{{"seconds":5000,"x":"{}"}}"#, "x".repeat(1 << 20));
-    assert_rejected(&bench.send(Method::POST, &url, &json, huge).await, 413);
+    assert_rejected(&bench.send("POST", &url, &json, huge).await, 413);
     assert!(bench.sim.clock().now() < before + std::time::Duration::from_secs(1000));
-    assert_eq!(bench.send(Method::POST, &url, &json, r#"{"seconds":5000}"#).await.status, 200);
+    assert_eq!(bench.send("POST", &url, &json, r#"{"seconds":5000}"#).await.status, 200);
     assert!(bench.sim.clock().now() >= before + std::time::Duration::from_secs(5000));
 }
 
@@ -183,7 +164,7 @@ async fn every_response_has_security_headers() {
         "/swagger-ui/swagger-ui-bundle.js",
         "/try/global/v1/x",
     ] {
-        let response = get(&bench, path, &[]).await;
+        let response = bench.visit(path, &[]).await;
         let header = |name: &str| response.headers[name].to_str().unwrap().to_owned();
         let policy = header("content-security-policy");
         assert!(
@@ -200,12 +181,7 @@ async fn every_response_has_security_headers() {
     }
     let preflight = [("origin", "https://example.com"), ("access-control-request-method", "POST")];
     let response = bench
-        .send(
-            Method::OPTIONS,
-            &format!("{}/api/clock/advance", bench.sim.control_url()),
-            &preflight,
-            "",
-        )
+        .send("OPTIONS", &format!("{}/api/clock/advance", bench.sim.control_url()), &preflight, "")
         .await;
     assert_rejected(&response, 403);
     assert!(response.headers.get("access-control-allow-origin").is_none());

@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
-use axum::http::Method;
 use serde_json::{Value, json};
 
-use crate::{bench::Bench, webhook_receiver::Receiver};
+use crate::{
+    bench::{Bench, small},
+    webhook_receiver::Receiver,
+};
 use imagekiln_simulator::Config;
 
 const PATH: &str = "/v1/gen-2-pro";
@@ -13,10 +15,6 @@ const PATH: &str = "/v1/gen-2-pro";
 /// A simulator on a stopped clock, whose tasks take a second.
 async fn stopped() -> Bench {
     Bench::with(Config { speed: 0.0, ..Config::default() }).await
-}
-
-fn small(prompt: &str) -> Value {
-    json!({ "prompt": prompt, "width": 64, "height": 64 })
 }
 
 fn advance(bench: &Bench, seconds: f64) {
@@ -50,8 +48,7 @@ async fn the_first_poll_with_the_status_and_the_first_request_for_the_picture_co
     let url = task["polling_url"].as_str().unwrap();
     for fault in ["html-502", "unknown-status"] {
         advance(&bench, 0.03);
-        let headers = [("x-key", bench.sim.api_key()), ("x-simulator-fault", fault)];
-        bench.send(Method::GET, url, &headers, "").await;
+        bench.get_faulty(url, fault).await;
     }
     assert_eq!(measured(&bench, &task).await, json!([null, null, 2]));
 
@@ -75,7 +72,7 @@ async fn the_first_poll_with_the_status_and_the_first_request_for_the_picture_co
             "polls": { "mean": 4.0, "max": 4 },
         })
     );
-    let view = bench.sim.task(task["id"].as_str().unwrap()).unwrap();
+    let view = bench.view(&task);
     assert_eq!(view.found_after, Some(Duration::from_millis(120)));
     assert_eq!(view.fetched_after, Some(Duration::from_millis(150)));
 }
@@ -102,7 +99,7 @@ async fn the_summary_has_exact_means_and_maxima_and_a_rounded_p99() {
     let found = bench.sim.lateness().found;
     assert_eq!((found.count, found.p99), (100, Some(Duration::from_millis(99_200))));
 
-    bench.change(Method::POST, "/api/reset", json!({})).await;
+    bench.change("POST", "/api/reset", json!({})).await;
     assert_eq!(bench.sim.lateness(), Default::default());
 }
 

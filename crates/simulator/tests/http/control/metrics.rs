@@ -2,10 +2,9 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use axum::http::Method;
 use serde_json::json;
 
-use crate::bench::Bench;
+use crate::bench::{Bench, small};
 
 /// The series of a text by their names and labels, and the type of each metric. Panics if a scraper
 /// could not read the text.
@@ -52,7 +51,7 @@ fn is_label(text: &str) -> bool {
 }
 
 async fn scrape(bench: &Bench) -> String {
-    let response = bench.control(Method::GET, "/metrics", None).await;
+    let response = bench.control("GET", "/metrics", None).await;
     assert_eq!(response.status, 200, "{response:?}");
     assert_eq!(response.headers["content-type"], "text/plain; version=0.0.4; charset=utf-8");
     String::from_utf8(response.body.to_vec()).unwrap()
@@ -61,14 +60,14 @@ async fn scrape(bench: &Bench) -> String {
 #[tokio::test]
 async fn metrics_can_be_scraped() {
     let bench = Bench::new().await;
-    let fox = json!({ "prompt": "a fox", "width": 64, "height": 64 });
+    let fox = small("a fox");
     bench.sim.clock().set_speed(0.0);
     let task = bench.submit("/v1/gen-2-pro", &fox).await;
     bench.sim.clock().advance(Duration::from_millis(1_250));
     let poll = bench.poll(&task).await;
     bench.sim.clock().advance(Duration::from_millis(1));
     bench.fetch(poll["result"]["sample"].as_str().unwrap()).await;
-    let moderated = json!({ "prompt": "a fox [[content-moderated]]", "width": 64, "height": 64 });
+    let moderated = small("a fox [[content-moderated]]");
     let task = bench.submit("/v1/gen-2-pro", &moderated).await;
     bench.sim.clock().advance(Duration::from_secs(60));
     bench.poll(&task).await;
@@ -80,7 +79,7 @@ async fn metrics_can_be_scraped() {
     for _ in 0..2 {
         assert_eq!(bench.post("/v1/gen-2-pro", &json!({ "width": 64 })).await.status, 422);
     }
-    bench.change(Method::POST, "/api/faults", json!({ "rule": "html-502@poll" })).await;
+    bench.change("POST", "/api/faults", json!({ "rule": "html-502@poll" })).await;
     assert_eq!(bench.get(task["polling_url"].as_str().unwrap()).await.status, 502);
 
     let text = scrape(&bench).await;

@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
-use axum::http::Method;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
 
 use crate::{
-    bench::{Bench, png},
+    bench::{Bench, png, small},
     raw::Raw,
     webhook_receiver::Receiver,
 };
@@ -87,7 +86,7 @@ async fn the_timeline_has_at_most_twenty_four_different_events_of_clients() {
     let in_progress = (0..30).map(|status| format!("Step {status}")).collect();
     let config = Config { in_progress, ready_after: HOUR, speed: 0.0, ..Config::default() };
     let bench = Bench::with(config).await;
-    let body = json!({ "prompt": "a fox", "width": 64, "height": 64 });
+    let body = small("a fox");
     let task = bench.submit("/v1/gen-2-pro", &body).await;
     for _ in 0..30 {
         bench.poll(&task).await;
@@ -111,7 +110,7 @@ async fn a_task_that_is_finished_ends_at_once_and_its_webhook_is_sent() {
     let before = bench.sim.clock().now();
     let finish = format!("{}/finish", path(&task));
     for _ in 0..2 {
-        let shown = bench.change(Method::POST, &finish, json!({})).await;
+        let shown = bench.change("POST", &finish, json!({})).await;
         assert_eq!(shown["status"], "Ready");
     }
     assert_eq!(bench.sim.clock().now(), before, "the clock stays");
@@ -126,9 +125,9 @@ async fn a_task_that_is_finished_ends_at_once_and_its_webhook_is_sent() {
     assert_eq!(bench.sim.counts().ready, 2);
     receiver.respond_with(200).await;
 
-    let unknown = bench.control(Method::POST, "/api/tasks/x/finish", Some(json!({}))).await;
+    let unknown = bench.control("POST", "/api/tasks/x/finish", Some(json!({}))).await;
     assert_eq!(unknown.status, 404);
-    let extra = bench.control(Method::POST, &finish, Some(json!({ "at": 1 }))).await;
+    let extra = bench.control("POST", &finish, Some(json!({ "at": 1 }))).await;
     assert_eq!(extra.status, 422);
 }
 
@@ -145,17 +144,17 @@ async fn the_images_of_a_request_are_served_while_they_are_stored() {
         "field": "input_image_2", "is_mask": false, "width": 40, "height": 30, "file": file,
     }]);
     assert_eq!(shown["images"], expected);
-    let response = bench.control(Method::GET, &file, None).await;
+    let response = bench.control("GET", &file, None).await;
     assert_eq!(response.headers["content-type"], "image/png");
     assert_eq!(STANDARD.encode(&response.body), image);
     for missing in ["0", "2", "x"] {
         let missing = format!("{}/images/{missing}", path(&task));
-        assert_eq!(bench.control(Method::GET, &missing, None).await.status, 404, "{missing}");
+        assert_eq!(bench.control("GET", &missing, None).await.status, 404, "{missing}");
     }
     bench.sim.clock().advance(Duration::from_secs(700));
     bench.sim.counts();
     assert_eq!(bench.show(&path(&task)).await["images"], json!([]));
-    assert_eq!(bench.control(Method::GET, &file, None).await.status, 404);
+    assert_eq!(bench.control("GET", &file, None).await.status, 404);
 }
 
 #[tokio::test]
@@ -172,7 +171,7 @@ async fn a_failed_task_says_why_once_it_has_failed() {
             ),
         ),
     ] {
-        let body = json!({ "prompt": prompt, "width": 64, "height": 64 });
+        let body = small(prompt);
         let task = bench.submit("/v1/gen-2-pro", &body).await;
         assert_eq!(bench.show(&path(&task)).await["reason"], json!(null), "{prompt}");
         bench.finish(&task).await;

@@ -2,20 +2,19 @@
 
 use std::time::Duration;
 
-use axum::http::{Method, Request};
-use http_body_util::{BodyExt as _, Empty};
-use hyper_util::{client::legacy::Client, rt::TokioExecutor};
+use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
 
-use crate::bench::Bench;
+use crate::bench::{Bench, small};
 use imagekiln_simulator::{Config, Organization, Project, ProjectKey};
 
-fn small(prompt: &str) -> Value {
-    json!({ "prompt": prompt, "width": 64, "height": 64 })
+/// A field of each task in a page.
+fn texts<'a>(page: &'a Value, field: &str) -> Vec<&'a str> {
+    page["tasks"].as_array().unwrap().iter().map(|task| task[field].as_str().unwrap()).collect()
 }
 
 fn ids(page: &Value) -> Vec<&str> {
-    page["tasks"].as_array().unwrap().iter().map(|task| task["id"].as_str().unwrap()).collect()
+    texts(page, "id")
 }
 
 #[tokio::test]
@@ -39,7 +38,7 @@ async fn tasks_are_listed_newest_first_in_pages() {
     for (query, status) in
         [("before=unknown", 404), ("limit=x", 400), ("progress=none", 400), ("other=1", 400)]
     {
-        let response = bench.control(Method::GET, &format!("/api/tasks?{query}"), None).await;
+        let response = bench.control("GET", &format!("/api/tasks?{query}"), None).await;
         assert_eq!(response.status, status, "{query}");
         assert!(response.json()["detail"].is_string());
     }
@@ -62,9 +61,7 @@ async fn tasks_are_found_by_progress_and_by_text() {
         ("", vec!["an owl", "a hen [[error]]", "a Fox"]),
     ] {
         let page = bench.show(&format!("/api/tasks?{query}")).await;
-        let prompts: Vec<_> =
-            page["tasks"].as_array().unwrap().iter().map(|task| &task["prompt"]).collect();
-        assert_eq!(prompts, found, "{query}");
+        assert_eq!(texts(&page, "prompt"), found, "{query}");
     }
 }
 
@@ -75,14 +72,10 @@ async fn tasks_are_found_by_operation_region_and_project() {
     let acme = Organization { projects: vec![web], ..Organization::new("Acme") };
     let bench = Bench::with(Config { organizations: vec![acme], ..Config::default() }).await;
     bench.submit("/v1/gen-2-pro", &small("first")).await;
-    let submit = async |base: &str, key: &str, operation: &str, prompt: &str| {
-        let url = format!("{base}/v1/{operation}");
-        let headers = [("x-key", key), ("content-type", "application/json")];
-        let response = bench.send(Method::POST, &url, &headers, small(prompt).to_string()).await;
-        assert_eq!(response.status, 200, "{response:?}");
-    };
-    submit(bench.sim.regional_base_url(), bench.sim.api_key(), "gen-2-flex", "second").await;
-    submit(bench.sim.base_url(), "web-key", "gen-2-flex", "third").await;
+    let (path, second) = ("/v1/gen-2-flex", small("second").to_string());
+    let second = bench.post_at(bench.sim.regional_base_url(), path, second).await;
+    let third = bench.post_as("web-key", path, &small("third")).await;
+    assert_eq!([second.status, third.status], [200, 200]);
     for (query, found) in [
         ("operation=gen-2-flex", vec!["third", "second"]),
         ("operation=gen-2", vec![]),
@@ -91,9 +84,7 @@ async fn tasks_are_found_by_operation_region_and_project() {
         ("project=default/default&operation=gen-2-flex", vec!["second"]),
     ] {
         let page = bench.show(&format!("/api/tasks?{query}")).await;
-        let prompts: Vec<_> =
-            page["tasks"].as_array().unwrap().iter().map(|task| &task["prompt"]).collect();
-        assert_eq!(prompts, found, "{query}");
+        assert_eq!(texts(&page, "prompt"), found, "{query}");
         assert_eq!(page["operations"], json!(["gen-2-flex", "gen-2-pro"]));
         assert_eq!(page["projects"], json!(["acme/web", "default/default"]));
     }
@@ -124,7 +115,7 @@ async fn a_task_is_shown_with_its_request_and_its_picture() {
     }
     assert_eq!(shown["request"]["webhook_secret"], "[redacted]");
     let picture = format!("{path}/picture");
-    assert_eq!(bench.control(Method::GET, &picture, None).await.status, 404);
+    assert_eq!(bench.control("GET", &picture, None).await.status, 404);
 
     let sample = bench.sample(&task).await;
     let shown = bench.show(&path).await;
@@ -132,16 +123,16 @@ async fn a_task_is_shown_with_its_request_and_its_picture() {
     let delivered = bench.fetch(&sample).await;
     bench.sim.clock().advance(Duration::from_secs(3600));
     assert_eq!(bench.fetch(&sample).await.status, 403);
-    let response = bench.control(Method::GET, &picture, None).await;
+    let response = bench.control("GET", &picture, None).await;
     assert_eq!(
         (response.headers["content-type"].as_bytes(), &response.body),
         (&b"image/png"[..], &delivered.body)
     );
     assert_eq!(bench.sim.counts().delivered, 1, "viewing is not a delivery");
     for unknown in ["/api/tasks/unknown", "/api/tasks/unknown/picture"] {
-        assert_eq!(bench.control(Method::GET, unknown, None).await.status, 404);
+        assert_eq!(bench.control("GET", unknown, None).await.status, 404);
     }
-    assert_eq!(bench.control(Method::POST, &path, Some(json!({}))).await.status, 405);
+    assert_eq!(bench.control("POST", &path, Some(json!({}))).await.status, 405);
 }
 
 #[tokio::test]
@@ -158,8 +149,7 @@ async fn the_state_has_counts_and_the_clock_advances() {
     assert!(!state.to_string().contains(bench.sim.api_key()), "{state}");
 
     let before = bench.show("/api/clock").await["now"].as_f64().unwrap();
-    let moved =
-        bench.change(Method::POST, "/api/clock/advance", json!({ "seconds": 86400.5 })).await;
+    let moved = bench.change("POST", "/api/clock/advance", json!({ "seconds": 86400.5 })).await;
     assert!(moved["now"].as_f64().unwrap() >= before + 86400.5);
     assert!(bench.sim.clock().now() >= Duration::from_secs_f64(86400.5));
     let counts = &bench.show("/api/state").await["counts"];
@@ -179,13 +169,13 @@ async fn the_operator_sees_how_to_connect() {
     });
     assert_eq!(bench.show("/api/connection").await, expected);
     expected["key"] = json!(null);
-    let user = bench.control_as("bob", Method::GET, "/api/connection", None).await;
+    let user = bench.control_as("bob", "GET", "/api/connection", None).await;
     assert_eq!(user.json(), expected);
     let audit = bench.show("/api/audit").await.to_string();
     assert!(!audit.contains("reveal"), "{audit}");
     let keys = &bench.show("/api/organizations").await["organizations"][0]["projects"][0]["keys"];
     let revoke = format!("/api/keys/{}", keys[0]["id"].as_str().unwrap());
-    bench.control(Method::DELETE, &revoke, None).await;
+    bench.control("DELETE", &revoke, None).await;
     assert_eq!(bench.show("/api/connection").await, expected);
 }
 
@@ -210,14 +200,13 @@ async fn the_contract_is_served_with_its_prefix_and_valid_examples() {
             server == bench.sim.regional_base_url(),
             "{path}"
         );
-        let mut url = format!("{server}{path}");
+        let mut path = path.clone();
         for parameter in operation["parameters"].as_array().into_iter().flatten() {
             let (name, value) = (&parameter["name"], &parameter["example"]);
             let [name, value] = [name, value].map(|text| text.as_str().unwrap());
-            url = url.replace(&format!("{{{name}}}"), value);
+            path = path.replace(&format!("{{{name}}}"), value);
         }
-        let headers = [("x-key", bench.sim.api_key()), ("content-type", "application/json")];
-        let response = bench.send(Method::POST, &url, &headers, example.to_string()).await;
+        let response = bench.post_at(server, &path, example.to_string()).await;
         assert_eq!(response.status, 200, "{path} {example}: {response:?}");
     }
 }
@@ -246,7 +235,7 @@ async fn the_contract_is_served_without_references_to_responses() {
     assert_eq!(inlined["components"], expected["components"]);
     for other in ["responses=other", "keywords=other"] {
         let other = format!("/api/openapi.json?{other}");
-        assert_eq!(bench.control(Method::GET, &other, None).await.status, 400);
+        assert_eq!(bench.control("GET", &other, None).await.status, 400);
     }
 }
 
@@ -270,11 +259,11 @@ async fn the_control_port_forwards_requests_to_the_service() {
     {
         let url = format!("{}/try/{region}/v1/gen-2-pro", bench.sim.control_url());
         let headers = [("x-key", bench.sim.api_key()), ("content-type", "application/json")];
-        let response = bench.send(Method::POST, &url, &headers, small("x").to_string()).await;
+        let response = bench.send("POST", &url, &headers, small("x").to_string()).await;
         assert_eq!(response.status, 200, "{response:?}");
         assert!(response.json()["polling_url"].as_str().unwrap().starts_with(base));
         assert_eq!(
-            bench.send(Method::POST, &url, &headers[1..], small("x").to_string()).await.status,
+            bench.send("POST", &url, &headers[1..], small("x").to_string()).await.status,
             403
         );
     }
@@ -289,32 +278,23 @@ async fn events_are_sent_even_if_only_time_passes() {
         ..Config::default()
     })
     .await;
-    let client = Client::builder(TokioExecutor::new()).build_http();
-    let request = Request::get(format!("{}/api/events", bench.sim.control_url()))
-        .body(Empty::<axum::body::Bytes>::new());
-    let response = client.request(request.unwrap()).await.unwrap();
-    assert_eq!(response.headers()["content-type"], "text/event-stream");
-    let mut events = response.into_body();
-    let mut next = async || {
-        let frame = events.frame().await.expect("the stream ended").unwrap();
-        String::from_utf8(frame.into_data().unwrap().to_vec()).unwrap()
-    };
+    let mut events = bench.events().await;
     bench.submit("/v1/gen-2-pro", &small("x")).await;
-    let event = next().await;
+    let event = events.next().await;
     assert!(
         event.starts_with("event: change\ndata: [\"tasks\",\"counts\",\"requests\",\"accounts\"]"),
         "{event}"
     );
     for seconds in [1800, 1800] {
         bench.sim.clock().advance(Duration::from_secs(seconds));
-        let event = next().await;
+        let event = events.next().await;
         assert!(event.contains("data: [\"tasks\",\"counts\"]\n"), "{event}");
     }
-    bench.change(Method::POST, "/api/organizations/default/credits", json!({ "amount": 5 })).await;
-    let event = next().await;
+    bench.change("POST", "/api/organizations/default/credits", json!({ "amount": 5 })).await;
+    let event = events.next().await;
     assert!(event.contains("data: [\"accounts\"]\n"), "{event}");
     // The stream never ends by itself, and does not delay a shutdown.
     let Bench { sim, .. } = bench;
     sim.shutdown().await;
-    assert!(events.frame().await.is_none_or(|frame| frame.is_err()));
+    assert!(events.0.frame().await.is_none_or(|frame| frame.is_err()));
 }

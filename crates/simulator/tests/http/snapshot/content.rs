@@ -1,11 +1,10 @@
 //! What a snapshot contains, and what it does not.
 
-use axum::http::Method;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use super::{ACME_KEY, SECRETS, config, prepared, small};
-use crate::bench::Bench;
+use super::{ACME_KEY, SECRETS, config, prepared};
+use crate::bench::{Bench, small};
 use imagekiln_simulator::Config;
 
 /// What the control interface shows of the state. Times are relative to that of the clock.
@@ -67,7 +66,7 @@ async fn everything_survives_in_another_simulator() {
     for task in first.sim.tasks().into_iter().filter(|task| task.status == "Ready") {
         let picture = async |bench: &Bench| {
             let path = format!("/api/tasks/{}/picture", task.id);
-            bench.control(Method::GET, &path, None).await
+            bench.control("GET", &path, None).await
         };
         let (before, after) = (picture(&first).await, picture(&second).await);
         assert_eq!((before.status, before.body), (after.status, after.body), "{task:?}");
@@ -84,12 +83,12 @@ async fn what_follows_is_the_same() {
     for bench in [&first, &second] {
         let mut here = Vec::new();
         for key in [ACME_KEY, "made-at-run-time", "another-key", bench.sim.api_key()] {
-            let response = bench.submit_as(key, "/v1/gen-2-flex", &small("a")).await;
+            let response = bench.post_as(key, "/v1/gen-2-flex", &small("a")).await;
             here.push((response.status.as_u16(), response.json()["id"].take()));
         }
         let made = json!({ "name": "next" });
         let keys = "/api/organizations/acme/projects/web/keys";
-        here.push((0, bench.change(Method::POST, keys, made).await));
+        here.push((0, bench.change("POST", keys, made).await));
         // Drawn by chance, as often as before.
         bench.sim.faults().add("html-502@submission:0.5").unwrap();
         for _ in 0..10 {
@@ -121,11 +120,11 @@ async fn secrets_are_not_contained() {
 async fn a_key_can_be_revealed_if_the_simulator_knows_it() {
     let first = prepared().await;
     let document = first.snapshot().await;
-    first.change(Method::POST, "/api/reset", json!({})).await;
+    first.change("POST", "/api/reset", json!({})).await;
     assert_eq!(first.restore(&document).await.status, 200);
     let second = Bench::restored(config(), &document).await;
     let reveal = async |bench: &Bench, key: &str| {
-        bench.control(Method::POST, &format!("/api/keys/{key}/reveal"), Some(json!({}))).await
+        bench.control("POST", &format!("/api/keys/{key}/reveal"), Some(json!({}))).await
     };
     for bench in [&first, &second] {
         assert_eq!(reveal(bench, "key-1").await.json()["key"], ACME_KEY, "it is configured");

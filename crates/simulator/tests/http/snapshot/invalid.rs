@@ -1,6 +1,5 @@
 //! Invalid documents are refused, and change nothing.
 
-use axum::http::Method;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
@@ -173,7 +172,7 @@ async fn what_is_not_a_document() {
         ("{\"version\":3}", &json, 422),
         (&document.to_string(), &[("content-type", "text/plain")], 400),
     ] {
-        let response = bench.send(Method::PUT, &url, kind, body.to_owned()).await;
+        let response = bench.send("PUT", &url, kind, body.to_owned()).await;
         assert_eq!(response.status, status, "{body:.80}: {response:?}");
         assert!(bench.snapshot().await == document, "{body:.80}");
     }
@@ -185,9 +184,9 @@ async fn documents_that_are_too_large() {
     let large = " ".repeat((16 << 20) + 2001);
     let url = format!("{}/api/snapshot", bench.sim.control_url());
     let json = [("content-type", "application/json")];
-    let response = bench.send(Method::PUT, &url, &json, large.clone()).await;
+    let response = bench.send("PUT", &url, &json, large.clone()).await;
     let detail = response.json()["detail"].to_string();
     assert!(response.status == 413 && detail.contains("raise `max_kept_bytes`"), "{response:?}");
-    let fits = bench.send(Method::PUT, &url, &json, large[1..].to_owned()).await;
+    let fits = bench.send("PUT", &url, &json, large[1..].to_owned()).await;
     assert_eq!(fits.status, 400, "it is not JSON: {fits:?}");
 }

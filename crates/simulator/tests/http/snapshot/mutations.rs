@@ -2,7 +2,6 @@
 
 use std::cell::Cell;
 
-use axum::http::Method;
 use proptest::{
     prelude::*,
     sample::Index,
@@ -11,9 +10,9 @@ use proptest::{
 use serde_json::{Value, json};
 use tokio::runtime::Builder;
 
-use super::{config, small};
+use super::config;
 use crate::{
-    bench::{Bench, Response, png},
+    bench::{Bench, Response, png, small},
     mutations::any_value,
 };
 use imagekiln_simulator::Config;
@@ -168,17 +167,14 @@ fn check(response: &Response) -> Result<(), TestCaseError> {
 /// Uses all of a restored state.
 async fn probe(bench: &Bench) -> Result<(), TestCaseError> {
     for path in ["/api/state", "/api/organizations", "/api/audit", "/api/ledger", "/api/faults"] {
-        prop_assert_eq!(bench.control(Method::GET, path, None).await.status, 200);
+        prop_assert_eq!(bench.control("GET", path, None).await.status, 200);
     }
     bench.advance(20.0);
     let tasks = bench.show("/api/tasks").await;
     for task in tasks["tasks"].as_array().unwrap() {
         let id = task["id"].as_str().unwrap();
-        prop_assert_eq!(
-            bench.control(Method::GET, &format!("/api/tasks/{id}"), None).await.status,
-            200
-        );
-        check(&bench.control(Method::GET, &format!("/api/tasks/{id}/picture"), None).await)?;
+        prop_assert_eq!(bench.control("GET", &format!("/api/tasks/{id}"), None).await.status, 200);
+        check(&bench.control("GET", &format!("/api/tasks/{id}/picture"), None).await)?;
         for base in [bench.sim.base_url(), bench.sim.regional_base_url()] {
             let poll = bench.get(&format!("{base}/v1/get_result?id={id}")).await;
             check(&poll)?;

@@ -18,10 +18,7 @@ async fn tasks_of_every_operation_are_restored() {
             } else {
                 first.sim.base_url()
             };
-            let url = format!("{base}{}", submission.path);
-            let headers = [("x-key", first.sim.api_key()), ("content-type", "application/json")];
-            let response =
-                first.send(axum::http::Method::POST, &url, &headers, body.to_string()).await;
+            let response = first.post_at(base, &submission.path, body.to_string()).await;
             assert_eq!(response.status, 200, "{response:?}");
         }
     }

@@ -2,12 +2,8 @@
 
 use std::time::Duration;
 
-use axum::http::Request;
-use http_body_util::{BodyExt as _, Empty};
-use hyper_util::{client::legacy::Client, rt::TokioExecutor};
-
-use super::{config, prepared, small};
-use crate::bench::Bench;
+use super::{config, prepared};
+use crate::bench::{Bench, small};
 use imagekiln_simulator::{Config, Snapshot};
 
 #[tokio::test]
@@ -59,13 +55,9 @@ async fn tasks_beyond_the_memory_are_dropped() {
 async fn the_page_reads_everything_again() {
     let bench = prepared().await;
     let document = bench.snapshot().await;
-    let client = Client::builder(TokioExecutor::new()).build_http();
-    let request = Request::get(format!("{}/api/events", bench.sim.control_url()))
-        .body(Empty::<axum::body::Bytes>::new());
-    let mut events = client.request(request.unwrap()).await.unwrap().into_body();
+    let mut events = bench.events().await;
     assert_eq!(bench.restore(&document).await.status, 200);
-    let frame = events.frame().await.expect("the stream ended").unwrap();
-    let event = String::from_utf8(frame.into_data().unwrap().to_vec()).unwrap();
+    let event = events.next().await;
     for part in ["tasks", "counts", "requests", "accounts", "faults", "clock", "webhooks"] {
         assert!(event.contains(&format!("\"{part}\"")), "{part}: {event}");
     }

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{config, small};
-use crate::bench::Bench;
+use super::config;
+use crate::bench::{Bench, small};
 
 /// Another simulator, whose clock has just started.
 async fn restored(document: &Value) -> Bench {
@@ -62,6 +62,6 @@ async fn delivery_urls_stay_valid_for_as_long_as_before() {
     let poll = third.get(&url.replace(first.sim.base_url(), third.sim.base_url())).await.json();
     let sample = poll["result"]["sample"].as_str().unwrap().to_owned();
     assert_eq!(third.fetch(&sample).await.status, 403, "what has expired stays so");
-    let view = third.sim.task(task["id"].as_str().unwrap()).unwrap();
+    let view = third.view(&task);
     assert!(view.accepted_at.is_zero() && view.final_at.is_zero(), "before its start");
 }
