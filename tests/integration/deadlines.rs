@@ -7,7 +7,7 @@ use tokio::{net::TcpListener, time::Instant};
 use crate::support::{
     done, hold_clock,
     reply::Reply,
-    samples::{self, accepted, assert_kind, builder, fox, large_png, seconds},
+    samples::{self, accepted, assert_kind, builder, fox, large_png, seconds, served, served_with},
     scripted::ScriptedServer,
 };
 use imagekiln::{Billing, Client, Error, ErrorKind, SubmitOptions};
@@ -29,8 +29,7 @@ async fn not_sent(client: &Client) -> (Error, u64) {
 
 #[tokio::test(start_paused = true)]
 async fn a_submission_continues_after_its_deadline() {
-    let service = ScriptedServer::start().await;
-    let client = builder(&service).submit_deadline(seconds(5)).build().unwrap();
+    let (service, client) = served_with(|builder| builder.submit_deadline(seconds(5))).await;
     let (reply, pieces) = Reply::nothing().in_pieces();
     service.reply(reply);
     let started = Instant::now();
@@ -135,8 +134,7 @@ async fn a_request_to_wait_longer_than_the_deadline_ends_the_submission() {
 
 #[tokio::test(start_paused = true)]
 async fn a_response_in_the_grace_is_received() {
-    let service = ScriptedServer::start().await;
-    let client = samples::client(&service);
+    let (service, client) = served().await;
     let (reply, pieces) = Reply::nothing().in_pieces();
     service.reply(reply);
     let late = async {

@@ -225,21 +225,6 @@ async fn refusals_with_a_polling_url_are_unknown() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn refusals_that_hang_are_refusals() {
-    for (status, kind) in
-        [(403, ErrorKind::Auth), (402, ErrorKind::Payment), (422, ErrorKind::Validation)]
-    {
-        let service = ScriptedServer::start().await;
-        service.reply(Reply::status(status).body("{\"det").declaring_length(99).then_silence());
-
-        let error = client(&service).submit(fox()).await.unwrap_err();
-
-        assert_kind(&error, kind);
-        assert_eq!(error.billing(), Billing::NotBilled);
-    }
-}
-
-#[tokio::test(start_paused = true)]
 async fn damaged_poll_responses_keep_other_fields() {
     let service = ScriptedServer::start().await;
     let body = concat!(

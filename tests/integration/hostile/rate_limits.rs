@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use crate::support::{
     reply::Reply,
-    samples::{self, assert_kind, client, fox, picture, seconds},
+    samples::{self, assert_kind, client, fox, picture, seconds, served},
     scripted::ScriptedServer,
 };
 use imagekiln::{Billing, ErrorKind, Picture};
@@ -47,8 +47,7 @@ async fn retry_after_in_seconds_is_respected() {
 
 #[tokio::test(start_paused = true)]
 async fn retry_after_as_a_date_is_respected() {
-    let service = ScriptedServer::start().await;
-    let client = client(&service);
+    let (service, client) = served().await;
     let now = now_by(&picture(&client, &service, &service).await);
     let date = httpdate::fmt_http_date(now + seconds(40));
     service.reply(busy().header("Retry-After", &date)).reply(samples::accepted(&service, "t2"));

@@ -6,15 +6,14 @@ use super::controlled_journal::{ControlledJournal, Write};
 use crate::support::{
     done,
     reply::Reply,
-    samples::{self, assert_kind, fox},
+    samples::{self, assert_kind, fox, served_with},
     scripted::ScriptedServer,
     settle,
 };
 use imagekiln::{Billing, Client, ErrorKind, TaskRef, journal::JournalError};
 
 async fn setup(journal: &ControlledJournal) -> (ScriptedServer, Client) {
-    let service = ScriptedServer::start().await;
-    let client = samples::builder(&service).journal(journal.clone()).build().unwrap();
+    let (service, client) = served_with(|builder| builder.journal(journal.clone())).await;
     (service, client)
 }
 
@@ -156,15 +155,8 @@ async fn a_task_that_the_journal_could_not_record_is_drained() {
 /// An operation that succeeded does not fail because of the journal, and does not hang either.
 #[tokio::test(start_paused = true)]
 async fn a_picture_is_saved_even_if_the_journal_fails() {
-    let panics = || panic!("a bug of this test");
-    let journals = [
-        ControlledJournal::failing(Write::Saved),
-        ControlledJournal::failing_with(Write::Saved, panics),
-        // Never released.
-        ControlledJournal::waiting(Write::Saved),
-    ];
     let directory = tempfile::tempdir().unwrap();
-    for journal in &journals {
+    for journal in &broken(Write::Saved) {
         let (service, client) = setup(journal).await;
         service.reply(samples::accepted(&service, "t1"));
         let task = client.submit(fox()).await.unwrap();

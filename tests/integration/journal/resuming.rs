@@ -16,7 +16,7 @@ use sha2::{Digest as _, Sha256};
 use crate::support::{
     done,
     reply::Reply,
-    samples::{self, KEY, WEBHOOK_SECRET, fox},
+    samples::{self, KEY, WEBHOOK_SECRET, fox, served},
     scripted::ScriptedServer,
     settle,
 };
@@ -186,8 +186,7 @@ async fn a_picture_under_a_temporary_name_leaves_its_record_open() {
 
 #[tokio::test]
 async fn a_client_without_a_journal_has_nothing_to_resume() {
-    let service = ScriptedServer::start().await;
-    let client = samples::client(&service);
+    let (service, client) = served().await;
     assert!(client.resume().await.unwrap().is_empty());
     client.settle(&samples::reference(&service)).await.unwrap();
 }

@@ -30,6 +30,20 @@ pub fn client(server: &ScriptedServer) -> Client {
     builder(server).build().expect("the settings are complete")
 }
 
+/// A service and its client.
+pub async fn served() -> (ScriptedServer, Client) {
+    served_with(|builder| builder).await
+}
+
+/// A service and a client with these settings.
+pub async fn served_with(
+    configure: impl FnOnce(ClientBuilder) -> ClientBuilder,
+) -> (ScriptedServer, Client) {
+    let service = ScriptedServer::start().await;
+    let client = configure(builder(&service)).build().expect("the settings are complete");
+    (service, client)
+}
+
 pub fn fox() -> Gen2Pro {
     Gen2Pro::new("a red fox in the snow")
 }
@@ -95,6 +109,21 @@ pub async fn picture(
 ) -> Picture {
     server.reply(ready(delivery));
     task(client, server).wait().await.expect("the task is ready")
+}
+
+/// A service, a delivery host, and a picture that is ready there.
+pub async fn ready_picture() -> (ScriptedServer, ScriptedServer, Picture) {
+    ready_picture_with(|builder| builder).await
+}
+
+/// [`ready_picture`] of a client with these settings.
+pub async fn ready_picture_with(
+    configure: impl FnOnce(ClientBuilder) -> ClientBuilder,
+) -> (ScriptedServer, ScriptedServer, Picture) {
+    let ((service, client), delivery) =
+        (served_with(configure).await, ScriptedServer::start().await);
+    let picture = picture(&client, &service, &delivery).await;
+    (service, delivery, picture)
 }
 
 pub fn seconds(seconds: u64) -> Duration {
