@@ -7,7 +7,10 @@ use tokio::{net::TcpListener, time::Instant};
 use crate::support::{
     done, hold_clock,
     reply::Reply,
-    samples::{self, accepted, assert_kind, builder, fox, large_png, seconds, served, served_with},
+    samples::{
+        self, accepted, assert_billing, assert_kind, builder, fox, large_png, seconds, served,
+        served_with,
+    },
     scripted::ScriptedServer,
 };
 use imagekiln::{Billing, Client, Error, ErrorKind, SubmitOptions};
@@ -37,8 +40,7 @@ async fn a_submission_continues_after_its_deadline() {
     let error = client.submit(fox()).await.unwrap_err();
 
     assert_eq!(started.elapsed().as_secs(), 10, "the deadline and the grace");
-    assert_kind(&error, ErrorKind::Deadline);
-    assert_eq!(error.billing(), Billing::Unknown);
+    assert_billing(&error, ErrorKind::Deadline, Billing::Unknown);
     insta::assert_snapshot!(error);
     pieces.send(accepted(&service, "t1").bytes());
     let left = done(client.drain(seconds(60))).await.unwrap();
@@ -55,8 +57,7 @@ async fn the_deadline_includes_the_wait_for_a_slot() {
 
     let error = client.submit(fox()).await.unwrap_err();
 
-    assert_kind(&error, ErrorKind::Deadline);
-    assert_eq!(error.billing(), Billing::NotBilled);
+    assert_billing(&error, ErrorKind::Deadline, Billing::NotBilled);
     assert_eq!(service.posts().len(), 1);
 }
 
@@ -97,8 +98,7 @@ async fn an_upload_is_cancelled_at_its_deadline() {
     let error = done(submission).await.unwrap().unwrap_err();
 
     drop(pace);
-    assert_kind(&error, ErrorKind::Deadline);
-    assert_eq!(error.billing(), Billing::NotBilled);
+    assert_billing(&error, ErrorKind::Deadline, Billing::NotBilled);
     assert!(!service.only_request().complete);
 }
 

@@ -5,7 +5,7 @@ use tokio::time::Instant;
 
 use crate::support::{
     reply::Reply,
-    samples::{self, assert_kind, client, fox, seconds},
+    samples::{self, assert_billing, assert_kind, client, fox, seconds},
     scripted::ScriptedServer,
     settle,
 };
@@ -51,8 +51,7 @@ async fn a_silent_service_fails_at_the_limit() {
 
     let error = client.submit(fox()).await.unwrap_err();
 
-    assert_kind(&error, ErrorKind::Network);
-    assert_eq!(error.billing(), Billing::Unknown);
+    assert_billing(&error, ErrorKind::Network, Billing::Unknown);
     assert_eq!(started.elapsed().as_secs(), 45);
     assert!(service.only_request().complete);
 }

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use super::uploads::{file_in, server_of_small_buffers};
 use crate::support::{
     reply::Reply,
-    samples::{PNG, assert_kind, client, fox, large_png, seconds},
+    samples::{PNG, assert_billing, assert_kind, client, fox, large_png, seconds},
     scripted::ScriptedServer,
 };
 use imagekiln::{Billing, ErrorKind};
@@ -57,7 +57,7 @@ async fn files_that_change_before_a_retry_are_not_billed() {
         let error = submission.await.unwrap().unwrap_err();
 
         assert_kind(&error, ErrorKind::File);
-        assert_ne!(error.billing(), Billing::Unknown, "{change}: {error:?}");
+        assert_eq!(error.billing(), Billing::NotBilled, "{change}: {error:?}");
         assert!(error.to_string().contains("reference.png"), "{change}: {error}");
         let complete = service.posts().iter().filter(|post| post.complete).count();
         assert_eq!(complete, 1, "{change}: only the attempt with response 429 was complete");
@@ -82,8 +82,7 @@ async fn files_that_change_during_the_upload_are_not_sent_completely() {
     drop(pace);
     let error = submission.await.unwrap().unwrap_err();
 
-    assert_kind(&error, ErrorKind::File);
-    assert_ne!(error.billing(), Billing::Unknown, "{error:?}");
+    assert_billing(&error, ErrorKind::File, Billing::NotBilled);
     assert!(error.to_string().contains("reference.png"), "{error}");
     assert!(!service.only_request().complete);
 }

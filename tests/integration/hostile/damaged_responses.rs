@@ -8,7 +8,8 @@ use serde_json::json;
 use crate::support::{
     reply::Reply,
     samples::{
-        self, DELIVERY_SIGNATURE, KEY, POLLING_SIGNATURE, assert_kind, client, fox, ready, task,
+        self, DELIVERY_SIGNATURE, KEY, POLLING_SIGNATURE, assert_billing, assert_kind, client, fox,
+        ready, task,
     },
     scripted::ScriptedServer,
 };
@@ -198,8 +199,7 @@ async fn an_id_in_a_failure_is_a_candidate() {
 
         let error = client.submit(fox()).await.unwrap_err();
 
-        assert_kind(&error, ErrorKind::Service);
-        assert_eq!(error.billing(), Billing::Unknown, "{error:?}");
+        assert_billing(&error, ErrorKind::Service, Billing::Unknown);
         let candidate = error.task().expect("the response contained an id").clone();
         assert_eq!(candidate.id(), "t1");
         let _ = client.task(candidate).wait().await.unwrap();

@@ -10,7 +10,7 @@ use tokio::{
 use crate::support::{
     done,
     reply::Reply,
-    samples::{self, assert_kind, client, fox, seconds, served, served_with},
+    samples::{self, assert_billing, assert_kind, client, fox, seconds, served, served_with},
     scripted::ScriptedServer,
     settle,
 };
@@ -55,8 +55,7 @@ async fn a_submission_in_flight_at_the_drain_deadline_is_unknown() {
 
     let started = Instant::now();
     let error = client.drain(seconds(7)).await.unwrap_err();
-    assert_kind(&error, ErrorKind::Deadline);
-    assert_eq!(error.billing(), Billing::Unknown);
+    assert_billing(&error, ErrorKind::Deadline, Billing::Unknown);
     assert_eq!(started.elapsed().as_secs(), 7);
     rest.send(samples::accepted(&service, "t1").bytes());
     assert_eq!(client.drain(seconds(7)).await.unwrap().len(), 1);
@@ -134,8 +133,7 @@ async fn a_submission_cancelled_by_a_runtime_shutdown_is_unknown() {
     service.wait_for_requests(1).await;
     runtime.shutdown_background();
     let error = done(submission).await.unwrap_err();
-    assert_kind(&error, ErrorKind::Network);
-    assert_eq!(error.billing(), Billing::Unknown);
+    assert_billing(&error, ErrorKind::Network, Billing::Unknown);
     settle().await;
 }
 

@@ -186,8 +186,7 @@ async fn other_refusals_are_not_an_expiry() {
         let (service, delivery, picture) = ready_picture().await;
         let body = body.to_vec();
         delivery.otherwise(move |_| Reply::status(status).body(&body));
-        let same = samples::ready_body(&samples::delivery_url(&delivery));
-        service.otherwise(move |_| Reply::json(200, &same));
+        always_ready(&service, &delivery);
 
         let error = picture.bytes().await.unwrap_err();
 

@@ -13,7 +13,7 @@ use tokio::time::{self, Instant};
 use crate::support::{
     child,
     http2::{Http2Server, Step, certificate},
-    samples::{KEY, assert_kind, fox, seconds},
+    samples::{KEY, assert_billing, assert_kind, fox, seconds},
 };
 use imagekiln::{Billing, Client, ErrorKind, Task, TaskRef};
 
@@ -83,8 +83,7 @@ async fn streams_that_are_always_refused_are_not_billed() {
 
     let error = client(&server).submit(fox()).await.unwrap_err();
 
-    assert_kind(&error, ErrorKind::Network);
-    assert_ne!(error.billing(), Billing::Unknown, "{error:?}");
+    assert_billing(&error, ErrorKind::Network, Billing::NotBilled);
     assert!(error.to_string().contains("nothing was billed"), "{error}");
 }
 

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::support::{
-    samples::{self, PNG, assert_kind, fox, served_with},
+    samples::{self, PNG, assert_billing, assert_kind, fox, served_with},
     scripted::ScriptedServer,
 };
 use imagekiln::{
@@ -21,8 +21,7 @@ async fn assert_refused(request: impl Submit, validation: bool, field: &str, rea
 
     let error = client.submit(request).await.unwrap_err();
 
-    assert_kind(&error, ErrorKind::Validation);
-    assert_ne!(error.billing(), Billing::Unknown);
+    assert_billing(&error, ErrorKind::Validation, Billing::NotBilled);
     assert_eq!(error.violations().len(), 1, "{error}");
     let violation = error.violations()[0].to_string();
     assert!(violation.starts_with(&format!("{field}: ")), "{violation}");
@@ -105,8 +104,7 @@ async fn files_that_are_not_regular_are_refused_and_not_opened() {
 
             let error = client.submit(fox().input_image(path.clone())).await.unwrap_err();
 
-            assert_kind(&error, ErrorKind::File);
-            assert_ne!(error.billing(), Billing::Unknown);
+            assert_billing(&error, ErrorKind::File, Billing::NotBilled);
             for part in [&path.display().to_string(), "`input_image`", kind] {
                 assert!(error.to_string().contains(part), "{error}");
             }

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use crate::support::{
     reply::Reply,
-    samples::{self, assert_kind, client, fox, picture, seconds, served},
+    samples::{self, assert_billing, assert_kind, client, fox, picture, seconds, served},
     scripted::ScriptedServer,
 };
 use imagekiln::{Billing, ErrorKind, Picture};
@@ -27,22 +27,6 @@ fn busy() -> Reply {
 /// Returns the time of the client's clock, derived from the picture of a poll.
 fn now_by(picture: &Picture) -> SystemTime {
     picture.ready_since()
-}
-
-#[tokio::test(start_paused = true)]
-async fn retry_after_in_seconds_is_respected() {
-    let service = ScriptedServer::start().await;
-    service.reply(busy().header("Retry-After", "17")).reply(samples::accepted(&service, "t1"));
-    let started = Instant::now();
-
-    let task = client(&service).submit(fox()).await.unwrap();
-
-    assert_eq!(task.id(), "t1");
-    assert_waited(started, 17..=22);
-    let posts = service.posts();
-    assert_eq!(posts.len(), 2);
-    assert_eq!(posts[0].body, posts[1].body);
-    service.assert_every_request_has_the_key();
 }
 
 #[tokio::test(start_paused = true)]
@@ -124,7 +108,6 @@ async fn a_broken_connection_after_a_429_is_unknown() {
 
     let error = client(&service).submit(fox()).await.unwrap_err();
 
-    assert_kind(&error, ErrorKind::Network);
-    assert_eq!(error.billing(), Billing::Unknown);
+    assert_billing(&error, ErrorKind::Network, Billing::Unknown);
     assert_eq!(service.posts().len(), 2);
 }

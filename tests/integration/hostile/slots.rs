@@ -8,7 +8,7 @@ use crate::support::{
     done,
     events::Events,
     reply::Reply,
-    samples::{self, assert_kind, fox, ready, seconds, served_with},
+    samples::{self, assert_billing, assert_kind, fox, ready, seconds, served_with},
     scripted::ScriptedServer,
     settle,
 };
@@ -185,8 +185,7 @@ async fn slots_held_by_tasks_that_cannot_be_polled_are_an_error() {
     ));
     let _ = client.submit(fox()).await.unwrap();
     let error = done(client.submit(fox())).await.unwrap_err();
-    assert_kind(&error, ErrorKind::RateLimited);
-    assert_eq!(error.billing(), Billing::NotBilled);
+    assert_billing(&error, ErrorKind::RateLimited, Billing::NotBilled);
     let cause = std::error::Error::source(&error).unwrap().to_string();
     assert!(cause.contains("elsewhere.example"), "{cause}");
 }

@@ -7,7 +7,7 @@ use tokio::time::{self, Instant};
 
 use crate::support::{
     reply::Reply,
-    samples::{self, assert_kind, client, fox, ready, seconds},
+    samples::{self, assert_billing, assert_kind, client, fox, ready, seconds},
     scripted::ScriptedServer,
 };
 use imagekiln::{Billing, Error, ErrorKind, Task, TaskRef};
@@ -34,8 +34,7 @@ async fn submit_while_dripping(reply: Reply) -> Result<Task, Error> {
 async fn a_dripping_response_ends_and_is_read_up_to_there() {
     let started = Instant::now();
     let error = submit_while_dripping(Reply::status(200).body("{")).await.unwrap_err();
-    assert_kind(&error, ErrorKind::Network);
-    assert_eq!(error.billing(), Billing::Unknown);
+    assert_billing(&error, ErrorKind::Network, Billing::Unknown);
     assert_eq!(started.elapsed().as_secs(), 240);
 
     let with_id = Reply::status(200).body("{\"id\":\"t1\",");
@@ -66,8 +65,7 @@ async fn an_endless_response_uses_bounded_memory() {
         () = flood => unreachable!("the response never ends"),
     };
 
-    assert_kind(&error, ErrorKind::Response);
-    assert_eq!(error.billing(), Billing::Unknown);
+    assert_billing(&error, ErrorKind::Response, Billing::Unknown);
 }
 
 /// A hung poll frees its permit long before it times out, even if all polls share one.

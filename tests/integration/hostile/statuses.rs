@@ -67,19 +67,6 @@ async fn failures_end_the_wait() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn failures_are_normal_updates() {
-    let service = ScriptedServer::start().await;
-    service.reply(samples::status("Pending")).reply(samples::status("Content Moderated"));
-    let client = client(&service);
-    let task = task(&client, &service);
-
-    let updates: Vec<_> = task.updates(WaitOptions::default()).map(Result::unwrap).collect().await;
-
-    assert_eq!(updates.len(), 2);
-    assert_eq!(updates[1].status(), &TaskStatus::ContentModerated);
-}
-
-#[tokio::test(start_paused = true)]
 async fn a_failure_with_a_sample_is_a_failure() {
     let service = ScriptedServer::start().await;
     let mut body = samples::ready_body("http://127.0.0.1:1/black.png");

@@ -6,7 +6,7 @@ use super::controlled_journal::{ControlledJournal, Write};
 use crate::support::{
     done,
     reply::Reply,
-    samples::{self, assert_kind, fox, served_with},
+    samples::{self, assert_billing, assert_kind, fox, served_with},
     scripted::ScriptedServer,
     settle,
 };
@@ -59,8 +59,7 @@ async fn a_journal_can_refuse_a_submission() {
     let refusal = || JournalError::Refused("the budget of this test is used up".into());
     let (service, client) = setup(&ControlledJournal::failing_with(Write::Intend, refusal)).await;
     let error = client.submit(fox()).await.unwrap_err();
-    assert_kind(&error, ErrorKind::Refused);
-    assert_eq!(error.billing(), Billing::NotBilled);
+    assert_billing(&error, ErrorKind::Refused, Billing::NotBilled);
     assert_eq!(error.operation_name(), Some("gen-2-pro"));
     assert_eq!(
         error.message(),
@@ -77,8 +76,7 @@ async fn nothing_is_sent_if_the_intent_cannot_be_written() {
     for (journal, cause) in journals.iter().zip(causes) {
         let (service, client) = setup(journal).await;
         let error = client.submit(fox()).await.unwrap_err();
-        assert_kind(&error, ErrorKind::Journal);
-        assert_eq!(error.billing(), Billing::NotBilled);
+        assert_billing(&error, ErrorKind::Journal, Billing::NotBilled);
         assert!(error.source().unwrap().to_string().contains(cause), "{error:?}");
         service.assert_received_nothing();
     }
@@ -94,8 +92,7 @@ async fn an_attempt_that_the_journal_does_not_permit_sends_no_body() {
             service.reply(Reply::status(429));
         }
         let error = client.submit(fox()).await.unwrap_err();
-        assert_kind(&error, ErrorKind::Refused);
-        assert_eq!(error.billing(), Billing::NotBilled);
+        assert_billing(&error, ErrorKind::Refused, Billing::NotBilled);
         assert_eq!(error.refusal().unwrap().to_string(), "the lease of this test has expired");
         assert_eq!(service.posts().len(), attempts);
         assert_eq!(journal.written(), [Write::Intend, Write::NotBilled]);

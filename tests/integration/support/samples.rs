@@ -3,12 +3,12 @@
 use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
-use tokio::time::Instant;
+use tokio::{task::JoinHandle, time::Instant};
 
 use super::{reply::Reply, scripted::ScriptedServer};
 use imagekiln::{
-    Client, ClientBuilder, Error, ErrorKind, Picture, SubmitOptions, Task, TaskRef, WaitOptions,
-    types::Gen2Pro,
+    Billing, Client, ClientBuilder, Error, ErrorKind, Picture, SubmitOptions, Task, TaskRef,
+    WaitOptions, types::Gen2Pro,
 };
 
 pub const KEY: &str = "kiln-key-7f3a19c2e8";
@@ -51,6 +51,12 @@ pub fn fox() -> Gen2Pro {
 /// Submits a fox that does not wait for a slot.
 pub async fn try_submit(client: &Client) -> Result<Task, Error> {
     client.submit_with(fox(), SubmitOptions::default().wait_for_slot(false)).await
+}
+
+/// Submits a fox in a task of its own.
+pub fn submit_in_background(client: &Client) -> JoinHandle<Result<Task, Error>> {
+    let client = client.clone();
+    tokio::spawn(async move { client.submit(fox()).await })
 }
 
 /// Accepts the submission, with the polling URL `/poll/ID` at `server`.
@@ -160,6 +166,13 @@ pub fn assert_kind(error: &Error, kind: ErrorKind) {
         cause = error.source();
     }
     assert_no_secret(&texts.join("\n"));
+}
+
+/// Asserts the kind and the billing of an error without secrets.
+#[track_caller]
+pub fn assert_billing(error: &Error, kind: ErrorKind, billing: Billing<'_>) {
+    assert_kind(error, kind);
+    assert_eq!(error.billing(), billing, "{error:?}");
 }
 
 #[track_caller]
