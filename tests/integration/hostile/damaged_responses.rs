@@ -8,8 +8,7 @@ use serde_json::json;
 use crate::support::{
     reply::Reply,
     samples::{
-        self, DELIVERY_SIGNATURE, KEY, POLLING_SIGNATURE, assert_billing, assert_kind, client, fox,
-        ready, task,
+        self, DELIVERY_SIGNATURE, KEY, POLLING_SIGNATURE, assert_billing, client, fox, ready, task,
     },
     scripted::ScriptedServer,
 };

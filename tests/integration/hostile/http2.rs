@@ -13,7 +13,7 @@ use tokio::time::{self, Instant};
 use crate::support::{
     child,
     http2::{Http2Server, Step, certificate},
-    samples::{KEY, assert_billing, assert_kind, fox, seconds},
+    samples::{KEY, assert_billing, fox, seconds},
 };
 use imagekiln::{Billing, Client, ErrorKind, Task, TaskRef};
 

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::support::{
-    samples::{self, PNG, assert_billing, assert_kind, fox, served_with},
+    samples::{self, PNG, assert_billing, fox, served_with},
     scripted::ScriptedServer,
 };
 use imagekiln::{

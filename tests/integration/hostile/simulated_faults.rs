@@ -7,7 +7,7 @@ use tokio::time;
 
 use crate::{
     operations::{client_of, simulator},
-    support::samples::{assert_billing, assert_kind, seconds},
+    support::samples::{assert_billing, seconds},
 };
 
 async fn with_faults(faults: &[&str]) -> Simulator {

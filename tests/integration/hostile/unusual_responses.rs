@@ -4,10 +4,10 @@ use serde_json::{Value, json};
 
 use crate::support::{
     reply::Reply,
-    samples::{self, KEY, assert_billing, assert_kind, client, fox, ready},
+    samples::{self, KEY, assert_billing, client, fox, ready},
     scripted::ScriptedServer,
 };
-use imagekiln::{Billing, ErrorKind, SubmissionResponse, types};
+use imagekiln::{Billing, ErrorKind, types};
 
 #[tokio::test(start_paused = true)]
 async fn responses_without_a_task_are_unknown() {
