@@ -7,7 +7,10 @@ use tokio::{net::TcpListener, time::Instant};
 use crate::support::{
     done, hold_clock,
     reply::Reply,
-    samples::{self, accepted, assert_kind, builder, fox, large_png, seconds},
+    samples::{
+        self, accepted, assert_billing, assert_kind, builder, fox, large_png, seconds, served,
+        served_with,
+    },
     scripted::ScriptedServer,
 };
 use imagekiln::{Billing, Client, Error, ErrorKind, SubmitOptions};
@@ -29,8 +32,7 @@ async fn not_sent(client: &Client) -> (Error, u64) {
 
 #[tokio::test(start_paused = true)]
 async fn a_submission_continues_after_its_deadline() {
-    let service = ScriptedServer::start().await;
-    let client = builder(&service).submit_deadline(seconds(5)).build().unwrap();
+    let (service, client) = served_with(|builder| builder.submit_deadline(seconds(5))).await;
     let (reply, pieces) = Reply::nothing().in_pieces();
     service.reply(reply);
     let started = Instant::now();
@@ -38,8 +40,7 @@ async fn a_submission_continues_after_its_deadline() {
     let error = client.submit(fox()).await.unwrap_err();
 
     assert_eq!(started.elapsed().as_secs(), 10, "the deadline and the grace");
-    assert_kind(&error, ErrorKind::Deadline);
-    assert_eq!(error.billing(), Billing::Unknown);
+    assert_billing(&error, ErrorKind::Deadline, Billing::Unknown);
     insta::assert_snapshot!(error);
     pieces.send(accepted(&service, "t1").bytes());
     let left = done(client.drain(seconds(60))).await.unwrap();
@@ -56,8 +57,7 @@ async fn the_deadline_includes_the_wait_for_a_slot() {
 
     let error = client.submit(fox()).await.unwrap_err();
 
-    assert_kind(&error, ErrorKind::Deadline);
-    assert_eq!(error.billing(), Billing::NotBilled);
+    assert_billing(&error, ErrorKind::Deadline, Billing::NotBilled);
     assert_eq!(service.posts().len(), 1);
 }
 
@@ -98,8 +98,7 @@ async fn an_upload_is_cancelled_at_its_deadline() {
     let error = done(submission).await.unwrap().unwrap_err();
 
     drop(pace);
-    assert_kind(&error, ErrorKind::Deadline);
-    assert_eq!(error.billing(), Billing::NotBilled);
+    assert_billing(&error, ErrorKind::Deadline, Billing::NotBilled);
     assert!(!service.only_request().complete);
 }
 
@@ -135,8 +134,7 @@ async fn a_request_to_wait_longer_than_the_deadline_ends_the_submission() {
 
 #[tokio::test(start_paused = true)]
 async fn a_response_in_the_grace_is_received() {
-    let service = ScriptedServer::start().await;
-    let client = samples::client(&service);
+    let (service, client) = served().await;
     let (reply, pieces) = Reply::nothing().in_pieces();
     service.reply(reply);
     let late = async {

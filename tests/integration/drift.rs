@@ -3,17 +3,20 @@
 use serde_json::{Map, Value, json};
 use tokio::time;
 
-use crate::support::{
-    events::Events,
-    reply::Reply,
-    samples::{
-        self, DELIVERY_SIGNATURE, KEY, WEBHOOK_SECRET, assert_no_secret, client, fox, polling_url,
-        seconds, task,
+use crate::{
+    limits::unvalidated_client_of,
+    operations::{client_of, simulator},
+    support::{
+        events::Events,
+        reply::Reply,
+        samples::{
+            self, DELIVERY_SIGNATURE, KEY, WEBHOOK_SECRET, assert_no_secret, client, fox,
+            polling_url, seconds, served, task,
+        },
+        scripted::ScriptedServer,
     },
-    scripted::ScriptedServer,
 };
 use imagekiln::{Client, types::Gen2Pro};
-use imagekiln_simulator::{Config, Simulator};
 
 const UNDEFINED: &str = "the service returned something that the contract does not define";
 const IGNORED_COST: &str = "ignored the cost of a task: it is negative or not finite";
@@ -22,8 +25,7 @@ const UNLISTED_STATUS: &str = "the contract does not list this task status; the 
 /// Polls once for each body, and returns the events.
 async fn polled(bodies: impl IntoIterator<Item = Value>) -> Vec<String> {
     let events = Events::capture();
-    let service = ScriptedServer::start().await;
-    let client = client(&service);
+    let (service, client) = served().await;
     for body in bodies {
         service.reply(Reply::json(200, &body));
         // Some of the bodies fail the poll.
@@ -152,8 +154,7 @@ async fn responses_to_invalid_requests_are_checked() {
 #[tokio::test(start_paused = true)]
 async fn a_status_of_a_task_in_progress_is_a_note() {
     let events = Events::capture();
-    let service = ScriptedServer::start().await;
-    let client = client(&service);
+    let (service, client) = served().await;
     for status in ["Pending", "Pending", "Queued\n\u{1b}[31m", "Error"] {
         service.reply(samples::status(status));
         task(&client, &service).poll().await.unwrap();
@@ -178,8 +179,7 @@ async fn an_unlisted_status_with_a_picture_is_a_warning() {
 #[tokio::test(start_paused = true)]
 async fn events_are_limited_per_minute_and_later_responses_report_the_rest() {
     let events = Events::capture();
-    let service = ScriptedServer::start().await;
-    let client = client(&service);
+    let (service, client) = served().await;
     let poll = async |name: String| {
         poll_with_field(&client, &service, &name).await;
         events.with_message(UNDEFINED).len()
@@ -197,8 +197,7 @@ async fn events_are_limited_per_minute_and_later_responses_report_the_rest() {
 #[tokio::test(start_paused = true)]
 async fn a_client_remembers_a_bounded_number_of_findings() {
     let events = Events::capture();
-    let service = ScriptedServer::start().await;
-    let client = client(&service);
+    let (service, client) = served().await;
     for number in 0..1001 {
         poll_with_field(&client, &service, &format!("field_{number}")).await;
         time::advance(seconds(61)).await;
@@ -223,8 +222,7 @@ async fn names_are_bounded_and_on_one_line() {
 #[tokio::test(start_paused = true)]
 async fn events_contain_neither_values_nor_secrets() {
     let events = Events::capture();
-    let service = ScriptedServer::start().await;
-    let client = client(&service);
+    let (service, client) = served().await;
     let signed = format!("see https://cdn.example.com/?s={DELIVERY_SIGNATURE}");
     service.reply(Reply::json(
         200,
@@ -277,25 +275,16 @@ async fn many_tasks_report_a_finding_once() {
 #[tokio::test(start_paused = true)]
 async fn a_service_that_follows_the_contract_causes_no_warning() {
     let events = Events::capture();
-    let simulator = Simulator::start(Config::default()).await.unwrap();
-    let client = Client::builder()
-        .api_key(simulator.api_key())
-        .base_url(simulator.base_url())
-        .build()
-        .unwrap();
+    let simulator = simulator().await;
+    let client = client_of(&simulator);
     let request = || Gen2Pro::new("a red fox").width(64).height(64);
     let _picture = client.submit(request()).await.unwrap().wait().await.unwrap();
     let request = request().webhook_url("http://127.0.0.1:9/done");
     let _picture = client.submit(request).await.unwrap().wait().await.unwrap();
     let moderated = client.submit(Gen2Pro::new("a fox [[content-moderated]]")).await.unwrap();
     moderated.wait().await.unwrap_err();
-    let invalid = Client::builder()
-        .api_key(simulator.api_key())
-        .base_url(simulator.base_url())
-        .validation(false)
-        .build()
-        .unwrap();
-    let error = invalid.submit(Gen2Pro::new("a fox").width(1)).await.unwrap_err();
+    let invalid = Gen2Pro::new("a fox").width(1);
+    let error = unvalidated_client_of(&simulator).submit(invalid).await.unwrap_err();
     assert_eq!(error.kind(), imagekiln::ErrorKind::Validation);
 
     let text = events.text();

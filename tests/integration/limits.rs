@@ -28,10 +28,6 @@ fn violations(request: impl Submit) -> Vec<(String, String)> {
     }
 }
 
-fn violation(field: &str, kind: &str) -> Vec<(String, String)> {
-    vec![(field.to_owned(), kind.to_owned())]
-}
-
 #[test]
 fn all_violations_are_reported_at_once() {
     let request = Gen2Pro::new("a fox")
@@ -60,10 +56,10 @@ fn sizes_are_read_from_files_and_base64() {
     std::fs::write(&path, png(6, 8, 255)).unwrap();
     let image = ImageInput::base64(STANDARD.encode(png(8, 8, 0)));
     let request = GenPro10Fill::new().image(image).mask(ImageInput::path(&path));
-    assert_eq!(violations(request), violation("mask", "value_error"));
+    assert_eq!(violations(request), [("mask".to_owned(), "value_error".to_owned())]);
 }
 
-fn unvalidated_client_of(simulator: &Simulator) -> Client {
+pub fn unvalidated_client_of(simulator: &Simulator) -> Client {
     let builder = Client::builder().api_key(simulator.api_key()).base_url(simulator.base_url());
     builder.validation(false).build().expect("the settings are complete")
 }

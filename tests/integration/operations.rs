@@ -3,11 +3,11 @@
 
 use std::time::Duration;
 
-use futures_util::{StreamExt, TryStreamExt};
+use futures_util::StreamExt;
 use tempfile::TempDir;
 
 use crate::requests;
-use imagekiln::{Client, Error, FileKind, Request, TaskStatus, WaitOptions, operations};
+use imagekiln::{Client, Error, FileKind, Operation, Request, TaskStatus, operations};
 use imagekiln_simulator::{Config, Simulator};
 
 pub async fn simulator() -> Simulator {
@@ -69,42 +69,17 @@ async fn picture_of(client: &Client, request: Request, folder: &TempDir) -> u64 
     (cost * 100.0).round() as u64
 }
 
-/// Minimal requests have exactly the fields that the contract requires.
+/// Minimal requests have exactly the fields that the contract requires. The documentation of every
+/// request type shows the example of the contract.
 #[tokio::test(start_paused = true)]
-async fn every_minimal_request_is_accepted() {
+async fn every_minimal_request_and_every_example_of_the_contract_is_accepted() {
     let simulator = simulator().await;
     let client = client_of(&simulator);
-    for request in requests::minimal() {
+    let example = |operation: &'static Operation| operation.example().expect("an example");
+    let examples: Vec<_> = requests::submissions().map(example).collect();
+    for request in requests::minimal().into_iter().chain(examples) {
         let operation = request.operation();
         let _ = client.submit(request).await.unwrap_or_else(|error| panic!("{operation}: {error}"));
     }
-    assert_eq!(simulator.counts().accepted, requests::submissions().count() as u64);
-}
-
-/// The documentation of every request type shows the example of the contract.
-#[tokio::test(start_paused = true)]
-async fn every_example_of_the_contract_is_accepted() {
-    let simulator = simulator().await;
-    let client = client_of(&simulator);
-    for operation in operations().iter().filter(|operation| operation.submits) {
-        let example = operation.example().expect("every submission has an example");
-        let task = client.submit(example).await;
-        let _ = task.unwrap_or_else(|error| panic!("{operation}: {error}"));
-    }
-    assert_eq!(simulator.counts().accepted, requests::submissions().count() as u64);
-}
-
-#[tokio::test(start_paused = true)]
-async fn updates_return_each_status_until_the_picture() {
-    let simulator = simulator().await;
-    let client = client_of(&simulator);
-    let task = client.submit(imagekiln::types::Gen2Pro::new("a fox")).await.unwrap();
-    let updates: Vec<_> = task.updates(WaitOptions::default()).try_collect().await.unwrap();
-    let (last, earlier) = updates.split_last().unwrap();
-    assert_eq!(last.status(), &TaskStatus::Ready);
-    assert!(last.picture().is_some());
-    assert!(
-        !earlier.is_empty() && earlier.iter().all(|update| !update.status().is_final()),
-        "{earlier:?}"
-    );
+    assert_eq!(simulator.counts().accepted, 2 * requests::submissions().count() as u64);
 }

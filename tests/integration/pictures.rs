@@ -10,7 +10,7 @@ use crate::{
     support::{
         events::Events,
         reply::Reply,
-        samples::{self, PNG, assert_kind, client, fox, large_png, picture},
+        samples::{self, PNG, assert_kind, client, fox, large_png, ready_picture},
         scripted::ScriptedServer,
     },
 };
@@ -20,8 +20,7 @@ use imagekiln::{
 
 #[tokio::test(start_paused = true)]
 async fn a_stream_has_the_bytes_of_the_picture() {
-    let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
-    let picture = picture(&client(&service), &service, &delivery).await;
+    let (_service, delivery, picture) = ready_picture().await;
     let png = large_png(1_000_000);
     delivery.reply(Reply::json(503, &serde_json::json!({}))).reply(Reply::png(&png));
     let stream = picture.stream().await.unwrap();
@@ -33,8 +32,7 @@ async fn a_stream_has_the_bytes_of_the_picture() {
 
 #[tokio::test(start_paused = true)]
 async fn a_stream_of_an_incomplete_picture_ends_with_an_error() {
-    let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
-    let picture = picture(&client(&service), &service, &delivery).await;
+    let (_service, delivery, picture) = ready_picture().await;
     let png = large_png(1_000_000);
     delivery.reply(Reply::png(&png[..500_000]));
     let mut stream = picture.stream().await.unwrap();
@@ -76,8 +74,7 @@ async fn a_directory_gets_files_with_the_right_extension() {
 
 #[tokio::test(start_paused = true)]
 async fn a_downloaded_picture_gets_its_name_later() {
-    let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
-    let picture = picture(&client(&service), &service, &delivery).await;
+    let (_service, delivery, picture) = ready_picture().await;
     delivery.reply(Reply::png(PNG)).reply(Reply::png(PNG));
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("fox.png");
@@ -99,8 +96,7 @@ async fn a_downloaded_picture_gets_its_name_later() {
 
 #[tokio::test(start_paused = true)]
 async fn a_downloaded_picture_replaces_a_file_and_keeps_its_permissions() {
-    let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
-    let picture = picture(&client(&service), &service, &delivery).await;
+    let (_service, delivery, picture) = ready_picture().await;
     delivery.reply(Reply::png(PNG));
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("fox.png");
@@ -118,8 +114,7 @@ async fn a_downloaded_picture_replaces_a_file_and_keeps_its_permissions() {
 
 #[tokio::test(start_paused = true)]
 async fn a_missing_directory_costs_no_download() {
-    let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
-    let picture = picture(&client(&service), &service, &delivery).await;
+    let (_service, delivery, picture) = ready_picture().await;
     let error = picture.save_in("/nowhere/at/all").await.unwrap_err();
     assert_kind(&error, ErrorKind::File);
     delivery.assert_received_nothing();
@@ -226,8 +221,7 @@ async fn pictures_that_are_saved_at_once_get_different_files() {
 async fn a_picture_with_the_extension_of_another_format_is_reported() {
     let events = Events::capture();
     let directory = tempfile::tempdir().unwrap();
-    let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
-    let picture = picture(&client(&service), &service, &delivery).await;
+    let (_service, delivery, picture) = ready_picture().await;
     for (name, expected) in [("fox.PNG", 0), ("fox", 0), ("fox.v2", 0), ("fox.jpeg", 1)] {
         delivery.reply(Reply::png(PNG));
         picture.save(directory.path().join(name)).await.unwrap();

@@ -3,6 +3,7 @@
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::{Map, Value, json};
 
+use crate::responses::contract;
 use imagekiln::{Field, FieldKind, Operation, Request, operations};
 use imagekiln_testbed::picture;
 
@@ -49,8 +50,7 @@ pub fn full_body(operation: &'static Operation) -> Map<String, Value> {
 
 /// The example in the contract, which the simulator knows: it names a finetune of the simulator.
 fn example(operation: &Operation) -> Map<String, Value> {
-    let contract: Value = serde_json::from_str(include_str!("../../openapi.json")).unwrap();
-    let body = &contract["paths"][operation.path]["post"]["requestBody"];
+    let body = &contract()["paths"][operation.path]["post"]["requestBody"];
     body["content"]["application/json"]["example"].as_object().cloned().expect("an example")
 }
 

@@ -122,32 +122,6 @@ async fn every_field_of_an_unusual_validation_error_is_accessible() {
     assert_eq!(error.response(), None);
 }
 
-/// A field with an unexpected type is kept and does not affect the others.
-#[tokio::test(start_paused = true)]
-async fn a_field_with_an_unexpected_type_is_kept_in_extra() {
-    let server = ScriptedServer::start().await;
-    let polled = json!({ "id": 7, "status": "Pending", "result": "none yet", "not_defined": 0.5 });
-    let accepted = json!({
-        "id": "t1",
-        "polling_url": polling_url(&server, "t1"),
-        "cost": "4 credits",
-        "input_mp": null,
-    });
-    server.reply(Reply::json(200, &accepted)).reply(Reply::json(200, &polled));
-    let task = client(&server).submit(fox()).await.unwrap();
-    let Some(SubmissionResponse::Async(found)) = task.response() else {
-        panic!("{:?}", task.response())
-    };
-    assert_eq!((found.cost, &found.extra["cost"]), (None, &json!("4 credits")));
-    assert!(!found.extra.contains_key("input_mp"));
-    let update = task.poll().await.unwrap();
-    assert_eq!(update.status().as_str(), "Pending");
-    assert_eq!(update.response().id, None);
-    assert_eq!(update.response().extra["id"], 7);
-    assert_eq!(update.response().extra["result"], "none yet");
-    assert_eq!(update.response().extra["not_defined"], 0.5);
-}
-
 #[tokio::test(start_paused = true)]
 async fn changes_omit_equal_updates() {
     let server = ScriptedServer::start().await;

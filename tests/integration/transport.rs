@@ -8,7 +8,10 @@ use tokio::time::Instant;
 use crate::support::{
     received::Received,
     reply::Reply,
-    samples::{self, PNG, accepted, assert_kind, builder, fox, picture, ready_body, seconds},
+    samples::{
+        self, PNG, accepted, assert_kind, builder, fox, ready_body, ready_picture_with, seconds,
+        served_with,
+    },
     scripted::ScriptedServer,
 };
 use imagekiln::{ClientBuilder, ErrorKind, RetryPolicy};
@@ -150,9 +153,8 @@ async fn no_patience_is_longer_than_time() {
 
 #[tokio::test(start_paused = true)]
 async fn the_retry_policy_limits_download_attempts() {
-    let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
-    let client = builder(&service).retry(RetryPolicy::default().attempts(1)).build().unwrap();
-    let picture = picture(&client, &service, &delivery).await;
+    let (_service, delivery, picture) =
+        ready_picture_with(|builder| builder.retry(RetryPolicy::default().attempts(1))).await;
     delivery.reply(Reply::json(503, &json!({})));
     assert_kind(&picture.bytes().await.unwrap_err(), ErrorKind::Download);
     delivery.only_request();
@@ -160,8 +162,7 @@ async fn the_retry_policy_limits_download_attempts() {
 
 #[tokio::test(start_paused = true)]
 async fn a_poll_is_retried_after_its_deadline() {
-    let service = ScriptedServer::start().await;
-    let client = builder(&service).poll_deadline(seconds(3)).build().unwrap();
+    let (service, client) = served_with(|builder| builder.poll_deadline(seconds(3))).await;
     service.reply(Reply::silence()).reply(samples::status("Error"));
     let started = Instant::now();
     let error = samples::task(&client, &service).wait().await.unwrap_err();
@@ -196,27 +197,4 @@ async fn an_http_client_that_panics_is_an_error() {
     let error = builder(&server).http_client(|_| panic!("No provider set")).build().unwrap_err();
     assert_kind(&error, ErrorKind::Settings);
     assert!(error.advice().unwrap().contains("rustls"), "{error}");
-}
-
-/// Tasks of a model take about equally long, so that polls need not be frequent all the time.
-#[tokio::test(start_paused = true)]
-async fn a_task_is_polled_when_it_is_probably_ready() {
-    let service = ScriptedServer::start().await;
-    let client = samples::client(&service);
-    let delivery_url = samples::delivery_url(&service);
-    let mut late = Vec::new();
-    for _ in 0..10 {
-        let ready_at = Instant::now() + seconds(20);
-        let body = samples::ready_body(&delivery_url);
-        service.otherwise(move |_| {
-            if Instant::now() < ready_at {
-                samples::status("Pending")
-            } else {
-                Reply::json(200, &body)
-            }
-        });
-        let _picture = samples::task(&client, &service).wait().await.unwrap();
-        late.push((Instant::now() - ready_at).as_secs_f32());
-    }
-    assert!(late[1..].iter().all(|late| *late < 2.5), "{late:?}");
 }

@@ -1,103 +1,16 @@
-//! A request that was stored and read is the same, and each request arrives as it was set.
-
-use std::sync::LazyLock;
+//! The simulator understands each request as it was set.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use proptest::{prelude::*, test_runner::TestCaseError};
-use serde_json::{Map, Value};
-use tokio::runtime::Builder;
+use proptest::prelude::*;
+use serde_json::Value;
 
 use super::{
-    case::{self, Case},
+    case,
     images::{JPEG, PNG, WEBP},
     runner,
     witness::Witness,
 };
-use crate::support::{
-    reply::Reply,
-    samples::{self, polling_url},
-    scripted::ScriptedServer,
-};
-use imagekiln::{FieldKind, ImageInput, Operation, Request};
-
-/// Sets the images of a request in this form instead of as text.
-#[derive(Clone, Copy, Debug)]
-enum Form {
-    Text,
-    Bytes,
-    Path,
-}
-
-fn forms() -> impl Strategy<Value = Form> {
-    prop_oneof![Just(Form::Text), Just(Form::Bytes), Just(Form::Path)]
-}
-
-static FOLDER: LazyLock<tempfile::TempDir> = LazyLock::new(|| tempfile::tempdir().unwrap());
-
-fn request(case: &Case, form: Form) -> Request {
-    let text = Case { body: Map::new(), ..case.clone() }.request();
-    case.body.iter().fold(text, |request, (name, value)| {
-        match (form, image(case.operation, name, value)) {
-            (Form::Bytes, Some(bytes)) => request.image(name, ImageInput::bytes(bytes)),
-            (Form::Path, Some(bytes)) => {
-                let path = FOLDER.path().join(format!("{}-bytes", bytes.len()));
-                if !path.exists() {
-                    std::fs::write(&path, bytes).unwrap();
-                }
-                request.image(name, ImageInput::path(path))
-            }
-            _ => request.field(name, value.clone()),
-        }
-    })
-}
-
-/// The bytes of a valid image.
-fn image(operation: &Operation, name: &str, value: &Value) -> Option<Vec<u8>> {
-    let field = operation.field(name)?;
-    let text = value.as_str().filter(|_| matches!(field.kind, FieldKind::Image { .. }))?;
-    STANDARD.decode(text.rsplit(',').next()?).ok()
-}
-
-/// The secret is not stored.
-#[test]
-fn any_request_to_any_operation_round_trips() {
-    let result = runner(4).run(&(case::any(), forms()), |(mut case, form)| {
-        let stored = request(&case, form).to_json().unwrap();
-        case.body.remove("webhook_secret");
-        let read = Request::from_json(&stored)
-            .map_err(|error| TestCaseError::fail(format!("{error}: {:?}", error.violations())))?;
-        prop_assert_eq!(&read, &request(&case, form));
-        prop_assert_eq!(read.to_json().unwrap(), request(&case, form).to_json().unwrap());
-        Ok(())
-    });
-    result.unwrap_or_else(|error| panic!("{error}"));
-}
-
-#[test]
-fn the_body_that_arrives_is_what_was_asked() {
-    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
-    let server = runtime.block_on(ScriptedServer::start());
-    let client = samples::builder(&server).regional_base_url(server.url("")).build().unwrap();
-    let result = runner(1).run(&(case::valid(), forms()), |(case, form)| {
-        let accepted = serde_json::json!({ "id": "t1", "polling_url": polling_url(&server, "t1") });
-        server.reply(Reply::json(200, &accepted));
-        let _ = runtime.block_on(client.submit(request(&case, form))).unwrap();
-        let arrived = server.received().pop().unwrap().json();
-        let arrived = arrived.as_object().unwrap();
-        prop_assert_eq!(arrived.len(), case.body.len());
-        for (name, asked) in &case.body {
-            match image(case.operation, name, asked) {
-                Some(bytes) => {
-                    let found = image(case.operation, name, &arrived[name]);
-                    prop_assert_eq!(found.as_ref(), Some(&bytes), "{}", name);
-                }
-                None => prop_assert_eq!(&arrived[name], asked, "{}", name),
-            }
-        }
-        Ok(())
-    });
-    result.unwrap_or_else(|error| panic!("{error}"));
-}
+use imagekiln::FieldKind;
 
 /// The simulator's log summarizes images, and shows no secrets and no queries.
 #[test]

@@ -57,6 +57,9 @@ fn they_agree_about_every_limit_of_every_field() {
                 kinds.push(&field.kind);
                 values.extend(values::syntax(field));
             }
+            // A limit may be its own neighbour, as an integer and with a fraction.
+            let mut texts = BTreeSet::new();
+            values.retain(|value| texts.insert(value.to_string()));
             for value in values.into_iter().map(Some).chain([None]) {
                 let case = with(operation, &full, field.name, value);
                 found.extend(differences(&witness, &case, &mut used));

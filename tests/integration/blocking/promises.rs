@@ -8,7 +8,7 @@ use std::{
 use super::{SERVERS, soon};
 use crate::support::{
     reply::Reply,
-    samples::{self, accepted, builder, fox, seconds},
+    samples::{self, accepted, builder, fox},
     scripted::ScriptedServer,
 };
 use imagekiln::{
@@ -114,17 +114,4 @@ fn a_stream_returns_every_chunk() {
 
     assert!(chunks.len() > 1);
     assert_eq!(chunks.concat(), png);
-}
-
-#[test]
-fn a_silent_service_ends_a_call() {
-    let service = SERVERS.block_on(ScriptedServer::start());
-    service.reply(Reply::silence());
-    let client = builder(&service).silence_timeout(seconds(1));
-    let client = client.build_blocking().unwrap();
-
-    let error = client.submit(fox()).unwrap_err();
-
-    assert_eq!(error.kind(), ErrorKind::Network);
-    assert_eq!(error.billing(), Billing::Unknown);
 }

@@ -7,7 +7,7 @@ use tokio::task::JoinHandle;
 use crate::support::{
     done,
     reply::Reply,
-    samples::{self, assert_kind, fox, ready},
+    samples::{self, assert_kind, fox, ready, served_with},
     scripted::ScriptedServer,
     settle,
 };
@@ -103,50 +103,35 @@ async fn a_retried_submission_keeps_its_slot() {
     second.abort();
 }
 
-/// Polls two tasks concurrently. Returns the number of simultaneous polls.
-async fn polls_at_once(limit: usize) -> usize {
-    let service = ScriptedServer::start().await;
-    let client = samples::builder(&service).max_concurrent_polls(limit).build().unwrap();
-    let mut open = Vec::new();
-    for _ in 0..4 {
-        let (reply, pieces) = Reply::nothing().in_pieces();
-        service.reply(reply);
-        open.push(pieces);
-    }
-    let waits: Vec<_> = (0..2)
-        .map(|_| {
+#[tokio::test(start_paused = true)]
+async fn as_many_polls_run_concurrently_as_the_limit_allows() {
+    for limit in [1, 2] {
+        let (service, client) = served_with(|builder| builder.max_concurrent_polls(limit)).await;
+        let mut open = Vec::new();
+        for _ in 0..4 {
+            let (reply, pieces) = Reply::nothing().in_pieces();
+            service.reply(reply);
+            open.push(pieces);
+        }
+        let waits = [(); 2].map(|()| {
             let task = samples::task(&client, &service);
             tokio::spawn(async move { task.wait().await })
-        })
-        .collect();
-    settle().await;
-    let at_once = service.polls().len();
-
-    // The first two polls return `Pending`, the other two return `Ready`.
-    for (replied, pieces) in open.into_iter().enumerate() {
-        let reply = if replied < 2 { samples::status("Pending") } else { ready(&service) };
-        service.wait_for_requests(replied + 1).await;
+        });
         settle().await;
-        assert!(
-            service.polls().len() <= replied + limit,
-            "{} polls, {replied} replies",
-            service.polls().len()
-        );
-        pieces.send(reply.bytes());
-    }
-    for wait in waits {
-        let _ = wait.await.unwrap().unwrap();
-    }
-    service.assert_every_request_has_the_key();
-    at_once
-}
+        assert_eq!(service.polls().len(), limit);
 
-#[tokio::test(start_paused = true)]
-async fn polls_take_turns_with_a_limit_of_one() {
-    assert_eq!(polls_at_once(1).await, 1);
-}
-
-#[tokio::test(start_paused = true)]
-async fn polls_run_concurrently_with_a_limit_of_two() {
-    assert_eq!(polls_at_once(2).await, 2);
+        // The first two polls return `Pending`, the other two return `Ready`.
+        for (replied, pieces) in open.into_iter().enumerate() {
+            let reply = if replied < 2 { samples::status("Pending") } else { ready(&service) };
+            service.wait_for_requests(replied + 1).await;
+            settle().await;
+            let polls = service.polls().len();
+            assert!(polls <= replied + limit, "limit {limit}: {polls} polls, {replied} replies");
+            pieces.send(reply.bytes());
+        }
+        for wait in waits {
+            let _ = wait.await.unwrap().unwrap();
+        }
+        service.assert_every_request_has_the_key();
+    }
 }

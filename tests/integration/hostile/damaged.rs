@@ -5,7 +5,7 @@ use std::fs;
 use super::saving::names;
 use crate::support::{
     reply::Reply,
-    samples::{self, PNG, assert_kind, client, large_png, picture},
+    samples::{self, PNG, assert_kind, large_png, ready_picture},
     scripted::ScriptedServer,
 };
 use imagekiln::{
@@ -29,8 +29,7 @@ async fn what_arrived_is_kept_beside_the_target() {
         for (name, content) in [("fox.png", "the old file"), ("fox.png.damaged", "another file")] {
             fs::write(path(name), content).unwrap();
         }
-        let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
-        let picture = picture(&client(&service), &service, &delivery).await;
+        let (_service, delivery, picture) = ready_picture().await;
         delivery.otherwise(move |_| reply());
 
         // The second one has the same content, so there is one file.
@@ -53,8 +52,7 @@ async fn what_arrived_is_kept_beside_the_target() {
 #[tokio::test(start_paused = true)]
 async fn a_program_may_choose_the_name_or_drop_the_bytes() {
     let directory = tempfile::tempdir().unwrap();
-    let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
-    let picture = picture(&client(&service), &service, &delivery).await;
+    let (_service, delivery, picture) = ready_picture().await;
     delivery.otherwise(|_| Reply::png(&large_png(3000)[..2000]));
 
     let options = SaveOptions::default();
@@ -77,8 +75,7 @@ async fn a_program_may_choose_the_name_or_drop_the_bytes() {
 #[tokio::test(start_paused = true)]
 async fn a_connection_that_breaks_at_different_bytes_is_not_a_damaged_picture() {
     let directory = tempfile::tempdir().unwrap();
-    let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
-    let picture = picture(&client(&service), &service, &delivery).await;
+    let (_service, delivery, picture) = ready_picture().await;
     for length in [20, 30, 20, 40] {
         let broken = Reply::png(&PNG[..length]).declaring_length(PNG.len()).then_close();
         delivery.reply(broken);

@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::support::{
     reply::Reply,
     samples::{
-        self, DELIVERY_SIGNATURE, KEY, POLLING_SIGNATURE, assert_kind, client, fox, ready, task,
+        self, DELIVERY_SIGNATURE, KEY, POLLING_SIGNATURE, assert_billing, client, fox, ready, task,
     },
     scripted::ScriptedServer,
 };
@@ -198,8 +198,7 @@ async fn an_id_in_a_failure_is_a_candidate() {
 
         let error = client.submit(fox()).await.unwrap_err();
 
-        assert_kind(&error, ErrorKind::Service);
-        assert_eq!(error.billing(), Billing::Unknown, "{error:?}");
+        assert_billing(&error, ErrorKind::Service, Billing::Unknown);
         let candidate = error.task().expect("the response contained an id").clone();
         assert_eq!(candidate.id(), "t1");
         let _ = client.task(candidate).wait().await.unwrap();
@@ -221,21 +220,6 @@ async fn refusals_with_a_polling_url_are_unknown() {
         assert_eq!(error.billing(), Billing::Unknown, "{error:?}");
         assert_eq!(error.task().map(imagekiln::TaskRef::id), Some("t1"));
         assert_eq!(service.posts().len(), 1);
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn refusals_that_hang_are_refusals() {
-    for (status, kind) in
-        [(403, ErrorKind::Auth), (402, ErrorKind::Payment), (422, ErrorKind::Validation)]
-    {
-        let service = ScriptedServer::start().await;
-        service.reply(Reply::status(status).body("{\"det").declaring_length(99).then_silence());
-
-        let error = client(&service).submit(fox()).await.unwrap_err();
-
-        assert_kind(&error, kind);
-        assert_eq!(error.billing(), Billing::NotBilled);
     }
 }
 

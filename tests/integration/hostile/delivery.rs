@@ -4,7 +4,10 @@ use tokio::time::{self, Instant};
 
 use crate::support::{
     reply::Reply,
-    samples::{self, PNG, assert_kind, client, fox, large_png, picture, ready, seconds},
+    samples::{
+        self, PNG, assert_kind, client, fox, large_png, ready, ready_picture, ready_picture_with,
+        seconds,
+    },
     scripted::ScriptedServer,
 };
 use imagekiln::{Billing, ErrorKind};
@@ -45,8 +48,7 @@ async fn a_broken_download_is_retried_until_complete() {
         Reply::png(half).declaring_length(png.len()).then_silence(),
         Reply::html(503),
     ] {
-        let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
-        let picture = picture(&client(&service), &service, &delivery).await;
+        let (_service, delivery, picture) = ready_picture().await;
         delivery.reply(broken).reply(Reply::png(&png));
 
         let bytes = picture.bytes().await.unwrap();
@@ -56,15 +58,6 @@ async fn a_broken_download_is_retried_until_complete() {
         assert_eq!(delivery.received().len(), 2);
         delivery.assert_no_request_has_the_key();
     }
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_picture_without_a_declared_length_is_accepted() {
-    let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
-    let picture = picture(&client(&service), &service, &delivery).await;
-    delivery.reply(Reply::png(PNG).until_close());
-
-    assert_eq!(picture.bytes().await.unwrap(), PNG);
 }
 
 #[tokio::test(start_paused = true)]
@@ -91,8 +84,7 @@ async fn a_response_that_is_not_a_picture_is_an_error() {
         (|| Reply::status(404), Download, "404"),
     ];
     for (reply, kind, expected) in cases {
-        let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
-        let picture = picture(&client(&service), &service, &delivery).await;
+        let (service, delivery, picture) = ready_picture().await;
         delivery.otherwise(move |_| reply());
         // After a refusal, the client polls for the current URL.
         let ready = samples::ready_body(&samples::delivery_url(&delivery));
@@ -111,9 +103,8 @@ async fn a_response_that_is_not_a_picture_is_an_error() {
 
 #[tokio::test(start_paused = true)]
 async fn a_download_that_falls_silent_fails_at_the_limit() {
-    let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
-    let client = samples::builder(&service).silence_timeout(seconds(20)).build().unwrap();
-    let picture = picture(&client, &service, &delivery).await;
+    let (_service, delivery, picture) =
+        ready_picture_with(|builder| builder.silence_timeout(seconds(20))).await;
     delivery
         .reply(Reply::png(&PNG[..40]).declaring_length(PNG.len()).then_silence())
         .reply(Reply::png(PNG));
@@ -126,9 +117,8 @@ async fn a_download_that_falls_silent_fails_at_the_limit() {
 
 #[tokio::test(start_paused = true)]
 async fn a_slow_download_that_progresses_completes() {
-    let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
-    let client = samples::builder(&service).silence_timeout(seconds(20)).build().unwrap();
-    let picture = picture(&client, &service, &delivery).await;
+    let (_service, delivery, picture) =
+        ready_picture_with(|builder| builder.silence_timeout(seconds(20))).await;
     let png = large_png(20_000);
     let (reply, pieces) = Reply::png(b"").declaring_length(png.len()).in_pieces();
     delivery.reply(reply);

@@ -8,7 +8,9 @@ use tokio::time::{self, Instant};
 
 use crate::support::{
     reply::Reply,
-    samples::{self, PNG, assert_kind, client, large_png, picture, seconds},
+    samples::{
+        self, PNG, assert_kind, large_png, picture, ready_picture, ready_picture_with, seconds,
+    },
     scripted::ScriptedServer,
 };
 use imagekiln::{ErrorKind, Picture};
@@ -52,9 +54,8 @@ async fn a_picture_above_the_size_limit_is_not_retried() {
 
 #[tokio::test(start_paused = true)]
 async fn a_download_of_single_bytes_fails() {
-    let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
-    let client = samples::builder(&service).silence_timeout(seconds(20)).build().unwrap();
-    let picture = picture(&client, &service, &delivery).await;
+    let (_service, delivery, picture) =
+        ready_picture_with(|builder| builder.silence_timeout(seconds(20))).await;
     let png = large_png(3000);
     let (reply, pieces) = Reply::png(b"").declaring_length(png.len()).in_pieces();
     delivery.reply(reply).reply(Reply::png(&png));
@@ -74,8 +75,7 @@ async fn a_download_of_single_bytes_fails() {
 /// No chunk has 1 KiB, but the picture is complete within the limit.
 #[tokio::test(start_paused = true)]
 async fn a_small_picture_in_pieces_is_fetched() {
-    let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
-    let picture = picture(&client(&service), &service, &delivery).await;
+    let (_service, delivery, picture) = ready_picture().await;
     let (reply, pieces) = Reply::png(b"").declaring_length(PNG.len()).in_pieces();
     delivery.reply(reply);
     let download = tokio::spawn(async move { picture.bytes().await });
@@ -91,8 +91,7 @@ async fn a_small_picture_in_pieces_is_fetched() {
 
 #[tokio::test(start_paused = true)]
 async fn a_download_takes_at_most_an_hour() {
-    let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
-    let picture = picture(&client(&service), &service, &delivery).await;
+    let (_service, delivery, picture) = ready_picture().await;
     let png = large_png(3_000_000);
     let (reply, pieces) = Reply::png(b"").declaring_length(png.len()).in_pieces();
     delivery.reply(reply);
@@ -113,9 +112,8 @@ async fn a_download_takes_at_most_an_hour() {
 
 #[tokio::test(start_paused = true)]
 async fn the_download_deadline_applies_to_all_attempts() {
-    let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
-    let client = samples::builder(&service).download_deadline(seconds(2)).build().unwrap();
-    let picture = picture(&client, &service, &delivery).await;
+    let (_service, delivery, picture) =
+        ready_picture_with(|builder| builder.download_deadline(seconds(2))).await;
     delivery.reply(Reply::json(503, &json!({}))).reply(Reply::silence());
     let started = Instant::now();
 
@@ -129,9 +127,8 @@ async fn the_download_deadline_applies_to_all_attempts() {
 /// The client polls for a new delivery URL after a refusal.
 #[tokio::test(start_paused = true)]
 async fn the_download_deadline_applies_to_a_new_delivery_url() {
-    let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
-    let client = samples::builder(&service).download_deadline(seconds(2)).build().unwrap();
-    let picture = picture(&client, &service, &delivery).await;
+    let (service, delivery, picture) =
+        ready_picture_with(|builder| builder.download_deadline(seconds(2))).await;
     delivery.reply(Reply::json(403, &json!({})));
     service.reply(Reply::silence());
     let started = Instant::now();
@@ -145,9 +142,8 @@ async fn the_download_deadline_applies_to_a_new_delivery_url() {
 /// `Duration::MAX` would overflow an `Instant`.
 #[tokio::test(start_paused = true)]
 async fn the_silence_limit_may_be_infinite() {
-    let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
-    let client = samples::builder(&service).silence_timeout(Duration::MAX).build().unwrap();
-    let picture = picture(&client, &service, &delivery).await;
+    let (_service, delivery, picture) =
+        ready_picture_with(|builder| builder.silence_timeout(Duration::MAX)).await;
     delivery.reply(Reply::png(PNG));
 
     assert_eq!(picture.bytes().await.unwrap(), PNG);
@@ -156,8 +152,7 @@ async fn the_silence_limit_may_be_infinite() {
 /// The time that the reader of a stream takes is not the time of the download.
 #[tokio::test(start_paused = true)]
 async fn a_slow_reader_is_not_a_stalled_download() {
-    let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
-    let picture = picture(&client(&service), &service, &delivery).await;
+    let (_service, delivery, picture) = ready_picture().await;
     let png = large_png(20_000);
     let (reply, pieces) = Reply::png(b"").declaring_length(png.len()).in_pieces();
     delivery.reply(reply);
@@ -182,8 +177,7 @@ async fn a_slow_reader_is_not_a_stalled_download() {
 /// The retries that all downloads share run out, but no picture is given up for that.
 #[tokio::test(start_paused = true)]
 async fn many_failing_downloads_make_all_their_attempts() {
-    let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
-    let picture = picture(&client(&service), &service, &delivery).await;
+    let (_service, delivery, picture) = ready_picture().await;
     delivery.otherwise(|_| Reply::html(503));
     let downloads = (0..30).map(|_| picture.bytes());
 

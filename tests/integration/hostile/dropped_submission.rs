@@ -10,7 +10,7 @@ use tokio::{
 use crate::support::{
     done,
     reply::Reply,
-    samples::{self, assert_kind, client, fox, seconds},
+    samples::{self, assert_billing, assert_kind, client, fox, seconds, served, served_with},
     scripted::ScriptedServer,
     settle,
 };
@@ -18,8 +18,7 @@ use imagekiln::{Billing, ErrorKind, TaskRef};
 
 #[tokio::test(start_paused = true)]
 async fn a_dropped_submission_completes_and_its_task_is_drained() {
-    let service = ScriptedServer::start().await;
-    let client = client(&service);
+    let (service, client) = served().await;
     let (response, rest) = Reply::nothing().in_pieces();
     service.reply(response);
     assert!(time::timeout(seconds(5), client.submit(fox())).await.is_err());
@@ -49,16 +48,14 @@ async fn an_outcome_that_was_sent_and_not_received_is_drained() {
 
 #[tokio::test(start_paused = true)]
 async fn a_submission_in_flight_at_the_drain_deadline_is_unknown() {
-    let service = ScriptedServer::start().await;
-    let client = client(&service);
+    let (service, client) = served().await;
     let (response, rest) = Reply::nothing().in_pieces();
     service.reply(response);
     assert!(time::timeout(seconds(5), client.submit(fox())).await.is_err());
 
     let started = Instant::now();
     let error = client.drain(seconds(7)).await.unwrap_err();
-    assert_kind(&error, ErrorKind::Deadline);
-    assert_eq!(error.billing(), Billing::Unknown);
+    assert_billing(&error, ErrorKind::Deadline, Billing::Unknown);
     assert_eq!(started.elapsed().as_secs(), 7);
     rest.send(samples::accepted(&service, "t1").bytes());
     assert_eq!(client.drain(seconds(7)).await.unwrap().len(), 1);
@@ -66,8 +63,7 @@ async fn a_submission_in_flight_at_the_drain_deadline_is_unknown() {
 
 #[tokio::test(start_paused = true)]
 async fn a_dropped_submission_is_not_retried() {
-    let service = ScriptedServer::start().await;
-    let client = client(&service);
+    let (service, client) = served().await;
     service.reply(Reply::status(429).header("Retry-After", "30"));
     assert!(time::timeout(seconds(5), client.submit(fox())).await.is_err());
     let started = Instant::now();
@@ -79,8 +75,7 @@ async fn a_dropped_submission_is_not_retried() {
 
 #[tokio::test(start_paused = true)]
 async fn a_submission_is_not_retried_after_the_client_was_told_to_stop() {
-    let service = ScriptedServer::start().await;
-    let client = client(&service);
+    let (service, client) = served().await;
     service.reply(Reply::status(429).header("Retry-After", "30"));
     let started = Instant::now();
     let submission = client.submit(fox());
@@ -102,8 +97,7 @@ async fn a_submission_is_not_retried_after_the_client_was_told_to_stop() {
 
 #[tokio::test(start_paused = true)]
 async fn a_task_that_the_caller_received_is_not_drained() {
-    let service = ScriptedServer::start().await;
-    let client = client(&service);
+    let (service, client) = served().await;
     service.reply(samples::accepted(&service, "t1")).reply(Reply::status(422));
     let _ = client.submit(fox()).await.unwrap();
     client.submit(fox()).await.unwrap_err();
@@ -112,8 +106,7 @@ async fn a_task_that_the_caller_received_is_not_drained() {
 
 #[tokio::test(start_paused = true)]
 async fn a_dropped_submission_frees_its_slot_when_its_task_is_final() {
-    let service = ScriptedServer::start().await;
-    let client = samples::builder(&service).max_active(1).build().unwrap();
+    let (service, client) = served_with(|builder| builder.max_active(1)).await;
     let (response, rest) = Reply::nothing().in_pieces();
     service.reply(response);
     assert!(time::timeout(seconds(5), client.submit(fox())).await.is_err());
@@ -140,16 +133,14 @@ async fn a_submission_cancelled_by_a_runtime_shutdown_is_unknown() {
     service.wait_for_requests(1).await;
     runtime.shutdown_background();
     let error = done(submission).await.unwrap_err();
-    assert_kind(&error, ErrorKind::Network);
-    assert_eq!(error.billing(), Billing::Unknown);
+    assert_billing(&error, ErrorKind::Network, Billing::Unknown);
     settle().await;
 }
 
 /// A wait does not borrow its task.
 #[tokio::test(start_paused = true)]
 async fn a_wait_can_be_spawned_and_repeated() {
-    let service = ScriptedServer::start().await;
-    let client = samples::client(&service);
+    let (service, client) = served().await;
     service.reply(Reply::status(401)).reply(samples::ready(&service));
     let task = samples::task(&client, &service);
     let failed = tokio::spawn(task.wait());

@@ -9,8 +9,7 @@ use flate2::{
 
 use crate::support::{
     reply::Reply,
-    samples::{self, assert_kind, client, large_png, picture},
-    scripted::ScriptedServer,
+    samples::{assert_kind, large_png, ready_picture, ready_picture_with},
 };
 use imagekiln::ErrorKind;
 
@@ -53,8 +52,7 @@ async fn a_compressed_delivery_is_the_picture() {
         ("deflate, declared but not used", &|| encoded("deflate", &png)),
     ];
     for (case, reply) in cases {
-        let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
-        let picture = picture(&client(&service), &service, &delivery).await;
+        let (_service, delivery, picture) = ready_picture().await;
         delivery.reply(reply());
 
         let bytes = picture.bytes().await;
@@ -68,8 +66,7 @@ async fn a_compressed_delivery_is_the_picture() {
 async fn a_compressed_delivery_is_saved_decompressed() {
     let directory = tempfile::tempdir().unwrap();
     let png = large_png(200_000);
-    let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
-    let picture = picture(&client(&service), &service, &delivery).await;
+    let (_service, delivery, picture) = ready_picture().await;
     delivery.reply(encoded("gzip", &gzip(&png)));
 
     let saved = picture.save(directory.path().join("fox.png")).await.unwrap();
@@ -81,8 +78,7 @@ async fn a_compressed_delivery_is_saved_decompressed() {
 #[tokio::test(start_paused = true)]
 async fn compressed_bytes_may_arrive_one_by_one() {
     let png = large_png(2000);
-    let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
-    let picture = picture(&client(&service), &service, &delivery).await;
+    let (_service, delivery, picture) = ready_picture().await;
     let (reply, pieces) = encoded("gzip", b"").until_close().in_pieces();
     delivery.reply(reply);
     gzip(&png).chunks(1).for_each(|byte| pieces.send(byte));
@@ -97,8 +93,7 @@ async fn a_compressed_delivery_that_is_incomplete_is_not_saved() {
     let mut damaged = packed.clone();
     damaged[1000..1100].fill(0xff);
     for body in [&packed[..packed.len() / 2], &damaged, &packed[..5], &packed[..1]] {
-        let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
-        let picture = picture(&client(&service), &service, &delivery).await;
+        let (_service, delivery, picture) = ready_picture().await;
         let body = body.to_vec();
         delivery.otherwise(move |_| encoded("gzip", &body));
 
@@ -110,10 +105,8 @@ async fn a_compressed_delivery_that_is_incomplete_is_not_saved() {
 /// 30 MB of zeros in 30 KB: the limit is that of the picture, and counts from the first piece.
 #[tokio::test(start_paused = true)]
 async fn the_size_limit_is_that_of_the_decompressed_picture() {
-    let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
-    let limit = 100_000;
-    let client = samples::builder(&service).max_picture_bytes(limit).build().unwrap();
-    let picture = picture(&client, &service, &delivery).await;
+    let (_service, delivery, picture) =
+        ready_picture_with(|builder| builder.max_picture_bytes(100_000)).await;
     let png = large_png(100_000);
     let bomb = gzip(&[&png[..1000], &vec![0; 30_000_000]].concat());
     delivery.reply(encoded("gzip", &bomb));
@@ -131,8 +124,7 @@ async fn the_size_limit_is_that_of_the_decompressed_picture() {
 
 #[tokio::test(start_paused = true)]
 async fn an_error_names_an_encoding_that_the_client_does_not_know() {
-    let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
-    let picture = picture(&client(&service), &service, &delivery).await;
+    let (_service, delivery, picture) = ready_picture().await;
     delivery.otherwise(|_| encoded("br", b"\x1b\x03"));
 
     let error = picture.bytes().await.unwrap_err();

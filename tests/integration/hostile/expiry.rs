@@ -12,7 +12,7 @@ use crate::{
     operations::simulator,
     support::{
         reply::Reply,
-        samples::{self, DELIVERY_SIGNATURE, PNG, assert_kind, client, fox, picture, seconds},
+        samples::{self, DELIVERY_SIGNATURE, PNG, assert_kind, fox, ready_picture, seconds},
         scripted::ScriptedServer,
     },
 };
@@ -61,8 +61,7 @@ async fn refused_by_simulator(simulator: &Simulator, often: &str) -> Picture {
 #[tokio::test(start_paused = true)]
 async fn a_delivery_url_expires_after_ten_minutes() {
     for refused in REFUSALS {
-        let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
-        let picture = picture(&client(&service), &service, &delivery).await;
+        let (service, delivery, picture) = ready_picture().await;
         time::advance(DELIVERY_VALIDITY).await;
         delivery.otherwise(move |_| refusal(refused));
         // The service has no new URL.
@@ -82,8 +81,7 @@ async fn a_delivery_url_expires_after_ten_minutes() {
 #[tokio::test(start_paused = true)]
 async fn one_refusal_is_not_an_expiry() {
     for refused in REFUSALS {
-        let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
-        let picture = picture(&client(&service), &service, &delivery).await;
+        let (service, delivery, picture) = ready_picture().await;
         delivery.reply(refusal(refused)).reply(Reply::png(PNG));
         always_ready(&service, &delivery);
 
@@ -103,8 +101,7 @@ async fn an_expired_url_is_replaced_if_the_service_signs_a_new_one() {
     for (age, status) in
         [(DELIVERY_VALIDITY, 403), (DELIVERY_VALIDITY, 404), (seconds(60), 403), (seconds(0), 401)]
     {
-        let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
-        let picture = picture(&client(&service), &service, &delivery).await;
+        let (service, delivery, picture) = ready_picture().await;
         time::advance(age).await;
         delivery.reply(Reply::status(status)).reply(Reply::png(PNG));
         let new = samples::ready_body(&delivery.url("/fox.png?signature=new"));
@@ -122,8 +119,7 @@ async fn an_expired_url_is_replaced_if_the_service_signs_a_new_one() {
 #[tokio::test(start_paused = true)]
 async fn refusals_during_the_validity_are_not_an_expiry() {
     for refused in REFUSALS {
-        let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
-        let picture = picture(&client(&service), &service, &delivery).await;
+        let (service, delivery, picture) = ready_picture().await;
         delivery.otherwise(move |_| refusal(refused));
         always_ready(&service, &delivery);
         for age in [seconds(0), DELIVERY_VALIDITY - seconds(120)] {
@@ -187,12 +183,10 @@ async fn other_refusals_are_not_an_expiry() {
     for (status, body) in
         [(400, b"bad request".as_slice()), (404, &late), (500, b"expired"), (403, b"")]
     {
-        let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
-        let picture = picture(&client(&service), &service, &delivery).await;
+        let (service, delivery, picture) = ready_picture().await;
         let body = body.to_vec();
         delivery.otherwise(move |_| Reply::status(status).body(&body));
-        let same = samples::ready_body(&samples::delivery_url(&delivery));
-        service.otherwise(move |_| Reply::json(200, &same));
+        always_ready(&service, &delivery);
 
         let error = picture.bytes().await.unwrap_err();
 
@@ -203,8 +197,7 @@ async fn other_refusals_are_not_an_expiry() {
 
 #[tokio::test(start_paused = true)]
 async fn polling_for_a_new_url_is_retried() {
-    let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
-    let picture = picture(&client(&service), &service, &delivery).await;
+    let (service, delivery, picture) = ready_picture().await;
     delivery.reply(Reply::status(410)).reply(Reply::png(PNG));
     service
         .reply(Reply::html(502))
@@ -222,8 +215,7 @@ async fn polling_for_a_new_url_is_retried() {
 async fn failed_polls_are_not_an_expiry() {
     for reply in [|| Reply::html(502), || Reply::status(403), || samples::status("Task not found")]
     {
-        let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
-        let picture = picture(&client(&service), &service, &delivery).await;
+        let (service, delivery, picture) = ready_picture().await;
         time::advance(DELIVERY_VALIDITY).await;
         delivery.otherwise(|_| Reply::status(410));
         service.otherwise(move |_| reply());
@@ -245,8 +237,7 @@ async fn failed_polls_are_not_an_expiry() {
 /// A service that always signs new URLs that do not work is not polled forever.
 #[tokio::test(start_paused = true)]
 async fn the_number_of_new_urls_is_bounded() {
-    let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
-    let picture = picture(&client(&service), &service, &delivery).await;
+    let (service, delivery, picture) = ready_picture().await;
     delivery.otherwise(|_| Reply::status(410));
     let base = delivery.url("/fox.png?signature=");
     let count = std::sync::atomic::AtomicU32::new(0);

@@ -17,7 +17,7 @@ use tokio::{
 use crate::support::{
     done,
     reply::Reply,
-    samples::{self, assert_kind, client, fox, ready, seconds},
+    samples::{self, assert_kind, client, fox, ready, seconds, served},
     scripted::ScriptedServer,
     settle,
 };
@@ -153,8 +153,7 @@ async fn tasks_that_nobody_waits_for_are_polled_after_a_refusal() {
 /// Nothing can free a slot, so only the service can decide.
 #[tokio::test(start_paused = true)]
 async fn a_task_that_cannot_be_polled_does_not_hold_up_a_refused_submission() {
-    let service = ScriptedServer::start().await;
-    let client = client(&service);
+    let (service, client) = served().await;
     let elsewhere = json!({ "id": "t1", "polling_url": "https://elsewhere.example/poll" });
     service.reply(Reply::json(200, &elsewhere)).reply(busy());
     service.reply(samples::accepted(&service, "t2"));

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::support::{
-    samples::{self, PNG, assert_kind, fox},
+    samples::{self, PNG, assert_billing, fox, served_with},
     scripted::ScriptedServer,
 };
 use imagekiln::{
@@ -17,23 +17,16 @@ const VIDEO: &[u8] = b"\0\0\0\x18ftypisom\0\0\x02\0isomiso2";
 
 /// Asserts that the request is refused because of this field, and that nothing is sent.
 async fn assert_refused(request: impl Submit, validation: bool, field: &str, reason: &str) {
-    let service = ScriptedServer::start().await;
-    let client = samples::builder(&service).validation(validation).build().unwrap();
+    let (service, client) = served_with(|builder| builder.validation(validation)).await;
 
     let error = client.submit(request).await.unwrap_err();
 
-    assert_kind(&error, ErrorKind::Validation);
-    assert_ne!(error.billing(), Billing::Unknown);
+    assert_billing(&error, ErrorKind::Validation, Billing::NotBilled);
     assert_eq!(error.violations().len(), 1, "{error}");
     let violation = error.violations()[0].to_string();
     assert!(violation.starts_with(&format!("{field}: ")), "{violation}");
     assert!(violation.contains(reason), "{violation}");
     service.assert_received_nothing();
-}
-
-async fn assert_refused_always(request: impl Submit + Clone, field: &str, reason: &str) {
-    assert_refused(request.clone(), true, field, reason).await;
-    assert_refused(request, false, field, reason).await;
 }
 
 /// Returns the body that is sent for the request.
@@ -107,13 +100,11 @@ async fn files_that_are_not_regular_are_refused_and_not_opened() {
         (&folder.path().into(), "a directory"),
     ] {
         for validation in [true, false] {
-            let service = ScriptedServer::start().await;
-            let client = samples::builder(&service).validation(validation).build().unwrap();
+            let (service, client) = served_with(|builder| builder.validation(validation)).await;
 
             let error = client.submit(fox().input_image(path.clone())).await.unwrap_err();
 
-            assert_kind(&error, ErrorKind::File);
-            assert_ne!(error.billing(), Billing::Unknown);
+            assert_billing(&error, ErrorKind::File, Billing::NotBilled);
             for part in [&path.display().to_string(), "`input_image`", kind] {
                 assert!(error.to_string().contains(part), "{error}");
             }
@@ -128,43 +119,23 @@ async fn files_that_are_not_regular_are_refused_and_not_opened() {
 #[tokio::test(start_paused = true)]
 async fn the_text_of_a_path_is_refused() {
     let reason = "neither base64 nor an http(s) URL; use `ImageInput::path`";
-    assert_refused(
-        gen_2_pro().field("prompt", "p").field("input_image", "fox.png"),
-        true,
-        "input_image",
-        reason,
-    )
-    .await;
-    assert_refused(fox().extra("input_image", "fox.png"), true, "input_image", reason).await;
-    assert_refused(fox().input_image(ImageInput::base64("fox.png")), true, "input_image", reason)
-        .await;
     let read: Gen2Pro =
         serde_json::from_value(json!({ "prompt": "p", "input_image": "fox.png" })).unwrap();
-    assert_refused(read, true, "input_image", reason).await;
+    for request in [
+        fox().extra("input_image", "fox.png"),
+        fox().input_image(ImageInput::base64("fox.png")),
+        read,
+    ] {
+        assert_refused(request, true, "input_image", reason).await;
+    }
     let request = GenDev::new().image_prompt(ImageInput::base64("fox.png"));
-    assert_refused(
-        request,
-        true,
-        "image_prompt",
-        "is text that is not base64; use `ImageInput::path`",
-    )
-    .await;
+    let reason = "is text that is not base64; use `ImageInput::path`";
+    assert_refused(request, true, "image_prompt", reason).await;
     let request = fox().extra("input_image", STANDARD.encode("a text in base64"));
     assert_refused(request, true, "input_image", "is not an image").await;
-
-    assert_eq!(sent(fox().extra("input_image", "fox.png"), false).await["input_image"], "fox.png");
-    for text in [
-        "https://example.com/fox.png".to_owned(),
-        STANDARD.encode(PNG),
-        format!("data:image/png;base64,{}", STANDARD.encode(PNG)),
-    ] {
-        assert_eq!(
-            sent(fox().extra("input_image", text.as_str()), true).await["input_image"],
-            text
-        );
-    }
 }
 
+/// `agreement` has URLs that are not valid otherwise.
 #[tokio::test(start_paused = true)]
 async fn urls_with_whitespace_or_control_characters_are_refused() {
     for url in [
@@ -175,99 +146,67 @@ async fn urls_with_whitespace_or_control_characters_are_refused() {
         "https://a.example/\u{7f}",
         "https:\\\\a.example",
     ] {
-        let reason = "without whitespace, control characters";
-        assert_refused(fox().webhook_url(url), true, "webhook_url", reason).await;
-        assert_refused(fox().extra("webhook_url", url), true, "webhook_url", reason).await;
-        assert_refused(fox().input_image(ImageInput::url(url)), true, "input_image", reason).await;
-        let request = gen_2_pro().field("prompt", "p").image("a_new_image", ImageInput::url(url));
-        assert_refused(request, true, "a_new_image", reason).await;
-    }
-    for url in [
-        "http:/a.example",
-        "http:///a.example",
-        "https:a.example",
-        "https://",
-        "ftp://a.example/a",
-        "fox.png",
-        "data:,a",
-    ] {
-        let reason = "must be an http or https URL";
-        assert_refused(fox().webhook_url(url), true, "webhook_url", reason).await;
+        let prompt = || gen_2_pro().field("prompt", "p");
+        for (field, request) in [
+            ("webhook_url", fox().webhook_url(url).into_request()),
+            ("webhook_url", prompt().field("webhook_url", url)),
+            ("input_image", prompt().image("input_image", ImageInput::url(url))),
+            ("a_new_image", prompt().image("a_new_image", ImageInput::url(url))),
+        ] {
+            assert_refused(request, true, field, "without whitespace, control characters").await;
+        }
     }
 }
 
+/// In untyped fields, in typed ones, and in those of a type without defined fields.
 #[tokio::test(start_paused = true)]
-async fn numbers_that_json_cannot_represent_are_refused() {
+async fn numbers_that_json_cannot_represent_are_always_refused() {
+    let finite = "must be a finite number";
     for number in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
-        assert_refused_always(
-            fox().extra("strength", number),
-            "strength",
-            "must be a finite number",
-        )
-        .await;
-        assert_refused_always(
-            fox().extra("strength", number as f32),
-            "strength",
-            "must be a finite number",
-        )
-        .await;
-        assert_refused_always(
-            fox().extra("strengths", vec![0.5, number]),
-            "strengths",
-            "has an item (at 1)",
-        )
-        .await;
-        let request = gen_2_pro().field("prompt", "p").field("seed", Some(number));
-        assert_refused_always(request, "seed", "must be a finite number").await;
-        // Typed fields: a number, any JSON, and a type without defined fields.
-        assert_refused_always(
-            GenDev::new().guidance(number),
-            "guidance",
-            "must be a finite number",
-        )
-        .await;
-        assert_refused_always(
-            GenToolsOutpaintingV1::new().width(number),
-            "width",
-            "must be a finite number",
-        )
-        .await;
-        assert_refused_always(
-            Gen2Klein4b::new().extra("prompt", number),
-            "prompt",
-            "must be a finite number",
-        )
-        .await;
+        for (field, reason, request) in [
+            ("strength", finite, fox().extra("strength", number).into_request()),
+            (
+                "strengths",
+                "has an item (at 1)",
+                fox().extra("strengths", vec![0.5, number]).into_request(),
+            ),
+            ("seed", finite, gen_2_pro().field("prompt", "p").field("seed", Some(number))),
+            ("guidance", finite, GenDev::new().guidance(number).into_request()),
+            ("width", finite, GenToolsOutpaintingV1::new().width(number).into_request()),
+            ("prompt", finite, Gen2Klein4b::new().extra("prompt", number).into_request()),
+        ] {
+            for validation in [true, false] {
+                assert_refused(request.clone(), validation, field, reason).await;
+            }
+        }
     }
     // Setting the field again removes the violation.
-    let body =
-        sent(fox().extra("strength", f64::NAN).extra("strength", 0.5).extra("seed", ()), true)
-            .await;
-    assert_eq!(body, json!({ "prompt": "a red fox in the snow", "strength": 0.5, "seed": null }));
+    let corrected = fox().extra("strength", f64::NAN).extra("strength", 0.5).extra("seed", ());
+    let body = json!({ "prompt": "a red fox in the snow", "strength": 0.5, "seed": null });
+    assert_eq!(sent(corrected, true).await, body);
 }
 
 #[tokio::test(start_paused = true)]
 async fn values_that_would_change_the_path_are_always_refused() {
-    for name in [".", "..", "a..b", "a/b", "a%2fb", "a b", "a?b", "a#b", "a\\b", "\u{e9}", "a\n"] {
-        assert_refused_always(
-            BaseModelFinetuned::new(name),
-            "path.base_model",
-            "must consist of letters, digits",
-        )
-        .await;
-    }
     let finetuned = || Request::new(find_operation("{base_model}-finetuned").unwrap());
-    assert_refused_always(finetuned(), "path.base_model", "is required").await;
-    assert_refused_always(
-        finetuned().parameter("base_model", ""),
-        "path.base_model",
-        "is required",
-    )
-    .await;
-    let request = finetuned().parameter("base_model", "a").parameter("base_model", "b");
-    assert_refused_always(request, "path.base_model", "is set twice").await;
-    let request = finetuned().parameter("base_model", "gen-2-klein-4b").parameter("model", "b");
-    assert_refused_always(request, "path.model", "is not a parameter").await;
+    let named = |name: &str| finetuned().parameter("base_model", name);
+    let mut cases = vec![
+        (finetuned(), "path.base_model", "is required"),
+        (named(""), "path.base_model", "is required"),
+        (named("a").parameter("base_model", "b"), "path.base_model", "is set twice"),
+        (named("gen-2-klein-4b").parameter("model", "b"), "path.model", "is not a parameter"),
+    ];
+    let names = [".", "..", "a..b", "a/b", "a%2fb", "a b", "a?b", "a#b", "a\\b", "\u{e9}", "a\n"];
+    let letters = "must consist of letters, digits";
+    cases
+        .extend(names.map(|name| {
+            (BaseModelFinetuned::new(name).into_request(), "path.base_model", letters)
+        }));
+    for (request, field, reason) in cases {
+        for validation in [true, false] {
+            assert_refused(request.clone(), validation, field, reason).await;
+        }
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -275,10 +214,13 @@ async fn values_nested_too_deeply_are_always_refused() {
     let nested = |levels: usize| (0..levels).fold(json!(1), |inner, _| json!([inner]));
     let body = sent(fox().extra("a", nested(126)), true).await;
     assert_eq!(body["a"], nested(126));
-    assert_refused_always(fox().extra("a", nested(127)), "a", "at most 126 levels").await;
-    assert_refused_always(fox().extra("a", nested(1000)), "a", "at most 126 levels").await;
     let objects = (0..127).fold(json!(1), |inner, _| json!({ "a": inner }));
-    assert_refused_always(fox().extra("a", objects), "a", "at most 126 levels").await;
+    for value in [nested(127), nested(1000), objects] {
+        for validation in [true, false] {
+            let request = fox().extra("a", value.clone());
+            assert_refused(request, validation, "a", "at most 126 levels").await;
+        }
+    }
 }
 
 /// Comparing it with the names of operations would take minutes.

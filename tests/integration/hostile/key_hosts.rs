@@ -5,10 +5,10 @@ use serde_json::json;
 
 use crate::support::{
     reply::Reply,
-    samples::{self, KEY, assert_kind, client, fox, ready},
+    samples::{KEY, assert_kind, client, fox, ready},
     scripted::ScriptedServer,
 };
-use imagekiln::{Client, ClientBuilder, Error, ErrorKind, TaskRef};
+use imagekiln::{Client, ClientBuilder, Error, ErrorKind};
 
 fn https_builder() -> ClientBuilder {
     Client::builder().api_key(KEY).base_url("https://api.example.com")
@@ -40,55 +40,12 @@ async fn the_base_url_matches_other_loopback_names() {
     service.polls()[0].assert_has_key();
 }
 
-#[tokio::test(start_paused = true)]
-async fn an_allowed_loopback_host_matches_other_loopback_names() {
-    for name in ["localhost", "LOCALHOST.", "[::1]", "127.0.0.1"] {
-        let polls = ScriptedServer::start().await;
-        polls.reply(ready(&polls));
-        let client =
-            https_builder().allow_polling_host(format!("{name}:{}", port(&polls))).build().unwrap();
-
-        samples::task(&client, &polls).poll().await.unwrap();
-
-        polls.only_request().assert_has_key();
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_different_loopback_address_receives_nothing() {
-    let service = ScriptedServer::start().await;
-    let client = client(&service);
-    for host in ["127.0.0.2", "0.0.0.0", "[::2]", "localhost.example"] {
-        let url = format!("http://{host}:{}/poll/t1", port(&service));
-
-        let error = client.task(TaskRef::new("t1", url, None)).poll().await.unwrap_err();
-
-        assert_kind(&error, ErrorKind::KeyWithheld);
-    }
-    service.assert_received_nothing();
-}
-
-#[tokio::test(start_paused = true)]
-async fn an_allowed_host_without_tls_needs_allow_http() {
-    let url = "http://polls.example.net/poll/t1";
-    let client = https_builder().allow_polling_host("polls.example.net").build().unwrap();
-
-    let error = client.task(TaskRef::new("t1", url, None)).poll().await.unwrap_err();
-
-    assert_kind(&error, ErrorKind::KeyWithheld);
-}
-
 #[test]
 fn an_allowed_host_that_is_not_a_host_is_an_error() {
     for (text, shown) in [
-        ("", "``"),
         ("https://polls.example.net", "`https://polls.example.net`"),
         ("polls.example.net/v1?token=PASSWORD", "`polls.example.net/v1`"),
         ("user:PASSWORD@polls.example.net", "`[redacted]`"),
-        ("*.example.net", "`*.example.net`"),
-        ("polls.example.net:0", "`polls.example.net:0`"),
-        ("::1", "`::1`"),
-        ("co.uk", "`co.uk`"),
     ] {
         for (setter, builder) in [
             ("allow_polling_host", https_builder().allow_polling_host(text)),
@@ -121,10 +78,6 @@ fn a_remote_base_url_without_tls_needs_allow_http() {
             builder.allow_http(true).build().unwrap();
         }
     }
-}
-
-#[test]
-fn a_local_base_url_without_tls_is_allowed() {
     for base in
         ["http://localhost:4000", "http://127.0.0.1:4000", "http://[::1]:4000", "http://127.8.9.1"]
     {

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use crate::support::{
     reply::Reply,
-    samples::{self, assert_kind, client, fox, picture, seconds},
+    samples::{self, assert_billing, assert_kind, client, fox, picture, seconds, served},
     scripted::ScriptedServer,
 };
 use imagekiln::{Billing, ErrorKind, Picture};
@@ -30,25 +30,8 @@ fn now_by(picture: &Picture) -> SystemTime {
 }
 
 #[tokio::test(start_paused = true)]
-async fn retry_after_in_seconds_is_respected() {
-    let service = ScriptedServer::start().await;
-    service.reply(busy().header("Retry-After", "17")).reply(samples::accepted(&service, "t1"));
-    let started = Instant::now();
-
-    let task = client(&service).submit(fox()).await.unwrap();
-
-    assert_eq!(task.id(), "t1");
-    assert_waited(started, 17..=22);
-    let posts = service.posts();
-    assert_eq!(posts.len(), 2);
-    assert_eq!(posts[0].body, posts[1].body);
-    service.assert_every_request_has_the_key();
-}
-
-#[tokio::test(start_paused = true)]
 async fn retry_after_as_a_date_is_respected() {
-    let service = ScriptedServer::start().await;
-    let client = client(&service);
+    let (service, client) = served().await;
     let now = now_by(&picture(&client, &service, &service).await);
     let date = httpdate::fmt_http_date(now + seconds(40));
     service.reply(busy().header("Retry-After", &date)).reply(samples::accepted(&service, "t2"));
@@ -125,7 +108,6 @@ async fn a_broken_connection_after_a_429_is_unknown() {
 
     let error = client(&service).submit(fox()).await.unwrap_err();
 
-    assert_kind(&error, ErrorKind::Network);
-    assert_eq!(error.billing(), Billing::Unknown);
+    assert_billing(&error, ErrorKind::Network, Billing::Unknown);
     assert_eq!(service.posts().len(), 2);
 }

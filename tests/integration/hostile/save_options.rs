@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use super::saving::names;
 use crate::support::{
     reply::Reply,
-    samples::{self, PNG, assert_kind, picture},
+    samples::{self, PNG, assert_kind, picture, ready_picture, served},
     scripted::ScriptedServer,
 };
 use imagekiln::{Client, Error, ErrorKind, FileKind, Picture, SaveOptions, Saved};
@@ -56,8 +56,7 @@ async fn without_a_check_any_content_is_saved() {
         [(&PNG[..40], Some(FileKind::Png)), (b"<html>".as_slice(), None), (b"", None)]
     {
         let directory = TempDir::new().unwrap();
-        let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
-        let picture = picture(&samples::client(&service), &service, &delivery).await;
+        let (_service, delivery, picture) = ready_picture().await;
         delivery.reply(Reply::status(200).body(body));
         let path = directory.path().join("fox.png");
 
@@ -88,8 +87,7 @@ async fn an_existing_file_is_refused_before_the_download() {
 async fn a_file_that_appears_during_the_download_is_not_overwritten() {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("fox.png");
-    let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
-    let picture = picture(&samples::client(&service), &service, &delivery).await;
+    let (_service, delivery, picture) = ready_picture().await;
     let (reply, pieces) = Reply::png(&PNG[..30]).declaring_length(PNG.len()).in_pieces();
     delivery.reply(reply);
     let saving = tokio::spawn({
@@ -148,8 +146,7 @@ mod unix {
     #[tokio::test(start_paused = true)]
     async fn a_temporary_file_is_private_if_permissions_are_set() {
         let directory = TempDir::new().unwrap();
-        let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
-        let picture = picture(&samples::client(&service), &service, &delivery).await;
+        let (_service, delivery, picture) = ready_picture().await;
         let (reply, pieces) = Reply::png(&PNG[..30]).declaring_length(PNG.len()).in_pieces();
         delivery.reply(reply);
         let path = directory.path().join("fox.png");
@@ -272,8 +269,7 @@ async fn temporary_files_of_killed_processes_are_deleted() {
 #[tokio::test(start_paused = true)]
 async fn a_client_sweeps_a_directory_once() {
     let (one, two) = (TempDir::new().unwrap(), TempDir::new().unwrap());
-    let service = ScriptedServer::start().await;
-    let client = samples::client(&service);
+    let (service, client) = served().await;
     let orphan = |directory: &TempDir| directory.path().join(".imagekiln-dead.part");
     let fox = one.path().join("fox.png");
     save_by(&client, &service, &fox, SaveOptions::default()).await.unwrap();
@@ -291,8 +287,7 @@ async fn a_client_sweeps_a_directory_once() {
 #[tokio::test(start_paused = true)]
 async fn a_download_in_progress_is_not_swept() {
     let directory = TempDir::new().unwrap();
-    let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
-    let picture = picture(&samples::client(&service), &service, &delivery).await;
+    let (_service, delivery, picture) = ready_picture().await;
     let (reply, pieces) = Reply::png(&PNG[..30]).declaring_length(PNG.len()).in_pieces();
     delivery.reply(reply);
     let slow = directory.path().join("slow.png");

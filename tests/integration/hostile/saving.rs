@@ -8,8 +8,7 @@ use tokio::runtime;
 
 use crate::support::{
     reply::Reply,
-    samples::{PNG, assert_kind, client, large_png, picture},
-    scripted::ScriptedServer,
+    samples::{PNG, assert_kind, large_png, ready_picture},
 };
 use imagekiln::{ErrorKind, FileKind};
 
@@ -27,8 +26,7 @@ async fn a_truncated_download_is_retried_and_saved_completely() {
     let directory = TempDir::new().unwrap();
     let target = directory.path().join("fox.png");
     let png = large_png(700_000);
-    let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
-    let picture = picture(&client(&service), &service, &delivery).await;
+    let (_service, delivery, picture) = ready_picture().await;
     delivery
         .reply(Reply::png(&png[..400_000]).declaring_length(png.len()).then_close())
         .reply(Reply::cut_chunks(&png[..400_000]))
@@ -59,8 +57,7 @@ async fn a_picture_that_does_not_arrive_changes_nothing() {
     ];
     for (reply, kind) in cases {
         let directory = TempDir::new().unwrap();
-        let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
-        let picture = picture(&client(&service), &service, &delivery).await;
+        let (_service, delivery, picture) = ready_picture().await;
         delivery.otherwise(move |_| reply());
 
         let error = picture.save(directory.path().join("new.png")).await.unwrap_err();
@@ -83,8 +80,7 @@ async fn an_existing_file_is_replaced_only_at_the_end() {
     let directory = TempDir::new().unwrap();
     let target = directory.path().join("fox.png");
     fs::write(&target, "the old file").unwrap();
-    let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
-    let picture = picture(&client(&service), &service, &delivery).await;
+    let (_service, delivery, picture) = ready_picture().await;
     let (reply, pieces) = Reply::png(&PNG[..30]).declaring_length(PNG.len()).in_pieces();
     delivery.reply(reply);
     let saving = tokio::spawn({
@@ -106,8 +102,7 @@ async fn an_unwritable_path_is_an_error_before_the_download() {
     let directory = TempDir::new().unwrap();
     fs::write(directory.path().join("file"), "").unwrap();
     fs::create_dir_all(directory.path().join("taken/inside")).unwrap();
-    let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
-    let picture = picture(&client(&service), &service, &delivery).await;
+    let (_service, delivery, picture) = ready_picture().await;
     let png = large_png(3_000_000);
     delivery.otherwise(move |_| Reply::png(&png));
     for target in ["missing/fox.png", "file/fox.png", "taken"] {
@@ -133,8 +128,7 @@ fn a_cancelled_save_leaves_nothing() {
     let runtime =
         runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
     runtime.block_on(async {
-        let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
-        let picture = picture(&client(&service), &service, &delivery).await;
+        let (_service, delivery, picture) = ready_picture().await;
         let png = large_png(70_000);
         let (reply, pieces) = Reply::png(&png[..40_000]).declaring_length(png.len()).in_pieces();
         delivery.reply(reply);
@@ -157,8 +151,7 @@ fn a_cancelled_save_leaves_nothing() {
 #[cfg(unix)]
 #[tokio::test(start_paused = true)]
 async fn a_device_or_a_pipe_is_not_replaced() {
-    let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
-    let picture = picture(&client(&service), &service, &delivery).await;
+    let (_service, delivery, picture) = ready_picture().await;
     delivery.otherwise(|_| Reply::png(PNG));
     let folder = tempfile::tempdir().unwrap();
     let socket = folder.path().join("socket");

@@ -10,11 +10,12 @@ use crate::support::{
     events::Events,
     reply::Reply,
     samples::{
-        self, DELIVERY_SIGNATURE, KEY, PNG, WEBHOOK_SECRET, assert_no_secret, fox, picture, seconds,
+        self, DELIVERY_SIGNATURE, KEY, PNG, WEBHOOK_SECRET, assert_no_secret, fox, picture,
+        ready_picture, seconds, served,
     },
     scripted::ScriptedServer,
 };
-use imagekiln::{ErrorKind, RetryPolicy, Secret, Task, TaskRef, WaitOptions};
+use imagekiln::{ErrorKind, RetryPolicy, Secret, Task, WaitOptions};
 
 fn shown(value: &impl Debug) -> String {
     format!("{value:?}\n{value:#?}")
@@ -51,19 +52,6 @@ async fn debug_output_contains_no_secrets() {
 
     texts.iter().for_each(|text| assert_no_secret(text));
     assert!(texts[0].contains("[redacted]") && texts[1].contains("[redacted]"));
-}
-
-/// References hide their secrets when printed, and keep them when serialized.
-#[tokio::test(start_paused = true)]
-async fn serialized_references_keep_their_secrets() {
-    let service = ScriptedServer::start().await;
-    let reference = samples::reference(&service);
-
-    let kept: TaskRef = serde_json::from_str(&serde_json::to_string(&reference).unwrap()).unwrap();
-
-    assert_eq!(kept, reference);
-    assert_eq!(kept.polling_url().reveal(), samples::polling_url(&service, "t1"));
-    assert_eq!(serde_json::to_value(Secret::from(WEBHOOK_SECRET)).unwrap(), WEBHOOK_SECRET);
 }
 
 /// Nearly everything fails in this test, so that nearly everything is logged.
@@ -164,8 +152,7 @@ async fn webhook_secrets_are_redacted_in_polls() {
 #[tokio::test(start_paused = true)]
 async fn secrets_are_redacted_as_long_as_their_tasks_exist() {
     const TASKS: usize = 250;
-    let service = ScriptedServer::start().await;
-    let client = samples::client(&service);
+    let (service, client) = served().await;
     let secret = |number: usize| format!("secret-{number:04}");
     let mut tasks = Vec::new();
     for number in 0..TASKS {
@@ -181,17 +168,10 @@ async fn secrets_are_redacted_as_long_as_their_tasks_exist() {
     }
 }
 
-/// The service and the delivery host may echo secrets in headers that errors print.
+/// The delivery host may echo secrets in headers that errors print.
 #[tokio::test(start_paused = true)]
-async fn secrets_in_headers_are_redacted() {
-    let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
-    let client = samples::client(&service);
-    service.reply(Reply::json(403, &json!({ "detail": "x" })).header("x-request-id", KEY));
-    let error = samples::task(&client, &service).poll().await.unwrap_err();
-    samples::assert_kind(&error, ErrorKind::Auth);
-    assert_no_secret(error.request_id().unwrap());
-
-    let picture = picture(&client, &service, &delivery).await;
+async fn secrets_in_headers_of_a_delivery_are_redacted() {
+    let (_service, delivery, picture) = ready_picture().await;
     let declared = format!("text/{DELIVERY_SIGNATURE}");
     delivery.otherwise(move |_| Reply::status(200).header("content-type", &declared).body("x"));
     samples::assert_kind(&picture.bytes().await.unwrap_err(), ErrorKind::Damaged);

@@ -7,7 +7,7 @@ use tokio::time;
 
 use crate::{
     operations::{client_of, simulator},
-    support::samples::{assert_kind, seconds},
+    support::samples::{assert_billing, seconds},
 };
 
 async fn with_faults(faults: &[&str]) -> Simulator {
@@ -67,8 +67,7 @@ async fn an_outage_while_a_task_runs_delays_its_picture() {
 async fn a_submission_during_an_outage_is_not_repeated() {
     let simulator = with_faults(&["outage@submission=0..60"]).await;
     let error = client_of(&simulator).submit(small_fox()).await.unwrap_err();
-    assert_kind(&error, ErrorKind::Service);
-    assert_eq!(error.billing(), Billing::Unknown);
+    assert_billing(&error, ErrorKind::Service, Billing::Unknown);
     assert_eq!(simulator.faults().applied()["outage"], 1);
     time::advance(seconds(60)).await;
     save(&simulator, 1).await;

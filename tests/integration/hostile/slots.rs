@@ -8,14 +8,14 @@ use crate::support::{
     done,
     events::Events,
     reply::Reply,
-    samples::{self, assert_kind, fox, ready, seconds},
+    samples::{self, assert_billing, assert_kind, fox, ready, seconds, served_with},
     scripted::ScriptedServer,
     settle,
 };
 use imagekiln::{Billing, Client, ErrorKind, Region, TaskRef};
 
-fn with_slots(service: &ScriptedServer, slots: usize) -> Client {
-    samples::builder(service).max_active(slots).build().unwrap()
+async fn with_slots(slots: usize) -> (ScriptedServer, Client) {
+    served_with(|builder| builder.max_active(slots)).await
 }
 
 /// Accepts submissions with new ids, and responds to polls with `Ready`.
@@ -34,9 +34,8 @@ fn serve(service: &ScriptedServer) {
 
 #[tokio::test(start_paused = true)]
 async fn submitting_more_tasks_than_slots_before_waiting_does_not_hang() {
-    let service = ScriptedServer::start().await;
+    let (service, client) = with_slots(2).await;
     serve(&service);
-    let client = with_slots(&service, 2);
     let mut tasks = Vec::new();
     for _ in 0..5 {
         tasks.push(done(client.submit(fox())).await.unwrap());
@@ -50,9 +49,8 @@ async fn submitting_more_tasks_than_slots_before_waiting_does_not_hang() {
 /// Nobody polls the task of a wait that has not begun, and its deadline does not count yet.
 #[tokio::test(start_paused = true)]
 async fn waits_begin_when_they_are_polled() {
-    let service = ScriptedServer::start().await;
+    let (service, client) = with_slots(2).await;
     serve(&service);
-    let client = with_slots(&service, 2);
     let mut waits = Vec::new();
     for _ in 0..5 {
         waits.push(done(client.submit(fox())).await.unwrap().wait());
@@ -66,8 +64,7 @@ async fn waits_begin_when_they_are_polled() {
 
 #[tokio::test(start_paused = true)]
 async fn a_dropped_task_is_active_until_a_poll_returns_a_final_status() {
-    let service = ScriptedServer::start().await;
-    let client = with_slots(&service, 1);
+    let (service, client) = with_slots(1).await;
     service.reply(samples::accepted(&service, "t1"));
     drop(client.submit(fox()).await.unwrap());
     service
@@ -84,8 +81,7 @@ async fn a_dropped_task_is_active_until_a_poll_returns_a_final_status() {
 
 #[tokio::test(start_paused = true)]
 async fn a_task_with_an_active_wait_is_not_polled_for_its_slot() {
-    let service = ScriptedServer::start().await;
-    let client = with_slots(&service, 1);
+    let (service, client) = with_slots(1).await;
     service.reply(samples::accepted(&service, "t1"));
     let task = client.submit(fox()).await.unwrap();
     service.reply(samples::status("Pending"));
@@ -102,8 +98,7 @@ async fn a_task_with_an_active_wait_is_not_polled_for_its_slot() {
 
 #[tokio::test(start_paused = true)]
 async fn a_resumed_task_frees_its_slot() {
-    let service = ScriptedServer::start().await;
-    let client = with_slots(&service, 1);
+    let (service, client) = with_slots(1).await;
     service.reply(samples::accepted(&service, "t1"));
     let reference = client.submit(fox()).await.unwrap().reference().clone();
     service.reply(ready(&service));
@@ -120,8 +115,7 @@ async fn a_resumed_task_frees_its_slot() {
 /// A faulty service may return the same task for several submissions.
 #[tokio::test(start_paused = true)]
 async fn two_submissions_with_the_same_task_hold_two_slots() {
-    let service = ScriptedServer::start().await;
-    let client = with_slots(&service, 3);
+    let (service, client) = with_slots(3).await;
     for _ in 0..2 {
         service.reply(samples::accepted(&service, "t1"));
         let _ = client.submit(fox()).await.unwrap();
@@ -150,8 +144,7 @@ async fn two_submissions_with_the_same_task_hold_two_slots() {
 /// A wait for a task of the same id elsewhere does not poll the one that holds the slot.
 #[tokio::test(start_paused = true)]
 async fn a_slot_is_freed_although_a_task_with_the_same_id_is_waited_for() {
-    let service = ScriptedServer::start().await;
-    let client = with_slots(&service, 1);
+    let (service, client) = with_slots(1).await;
     service.reply(samples::accepted(&service, "t1"));
     drop(client.submit(fox()).await.unwrap());
     let elsewhere = TaskRef::new("t1", service.url("/elsewhere/poll/t1"), None);
@@ -174,8 +167,7 @@ async fn a_slot_is_freed_although_a_task_with_the_same_id_is_waited_for() {
 
 #[tokio::test(start_paused = true)]
 async fn a_submission_that_may_not_wait_fails() {
-    let service = ScriptedServer::start().await;
-    let client = with_slots(&service, 1);
+    let (service, client) = with_slots(1).await;
     service.reply(samples::accepted(&service, "t1"));
     let _task = samples::try_submit(&client).await.unwrap();
     let error = samples::try_submit(&client).await.unwrap_err();
@@ -186,16 +178,14 @@ async fn a_submission_that_may_not_wait_fails() {
 
 #[tokio::test(start_paused = true)]
 async fn slots_held_by_tasks_that_cannot_be_polled_are_an_error() {
-    let service = ScriptedServer::start().await;
-    let client = with_slots(&service, 1);
+    let (service, client) = with_slots(1).await;
     service.reply(Reply::json(
         200,
         &json!({ "id": "t1", "polling_url": "https://elsewhere.example/poll" }),
     ));
     let _ = client.submit(fox()).await.unwrap();
     let error = done(client.submit(fox())).await.unwrap_err();
-    assert_kind(&error, ErrorKind::RateLimited);
-    assert_eq!(error.billing(), Billing::NotBilled);
+    assert_billing(&error, ErrorKind::RateLimited, Billing::NotBilled);
     let cause = std::error::Error::source(&error).unwrap().to_string();
     assert!(cause.contains("elsewhere.example"), "{cause}");
 }
@@ -203,8 +193,7 @@ async fn slots_held_by_tasks_that_cannot_be_polled_are_an_error() {
 #[tokio::test(start_paused = true)]
 async fn a_long_wait_for_a_slot_is_logged() {
     let events = Events::capture();
-    let service = ScriptedServer::start().await;
-    let client = with_slots(&service, 1);
+    let (service, client) = with_slots(1).await;
     service.reply(samples::accepted(&service, "t1"));
     let _ = client.submit(fox()).await.unwrap();
     service.otherwise(|_| samples::status("Pending"));

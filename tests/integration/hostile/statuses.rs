@@ -67,19 +67,6 @@ async fn failures_end_the_wait() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn failures_are_normal_updates() {
-    let service = ScriptedServer::start().await;
-    service.reply(samples::status("Pending")).reply(samples::status("Content Moderated"));
-    let client = client(&service);
-    let task = task(&client, &service);
-
-    let updates: Vec<_> = task.updates(WaitOptions::default()).map(Result::unwrap).collect().await;
-
-    assert_eq!(updates.len(), 2);
-    assert_eq!(updates[1].status(), &TaskStatus::ContentModerated);
-}
-
-#[tokio::test(start_paused = true)]
 async fn a_failure_with_a_sample_is_a_failure() {
     let service = ScriptedServer::start().await;
     let mut body = samples::ready_body("http://127.0.0.1:1/black.png");
@@ -104,48 +91,4 @@ async fn task_not_found_with_status_code_404_counts() {
         Some(WaitEnd::Failed { status: TaskStatus::TaskNotFound, .. })
     ));
     service.only_request().assert_has_key();
-}
-
-#[tokio::test(start_paused = true)]
-async fn ready_without_a_sample_is_polled_again() {
-    let service = ScriptedServer::start().await;
-    for result in
-        [json!(null), json!({}), json!({ "sample": null }), json!({ "sample": 7 }), json!("none")]
-    {
-        service
-            .reply(Reply::json(200, &json!({ "id": "t1", "status": "Ready", "result": result })));
-    }
-    service.reply(Reply::json(200, &json!({ "status": "Ready" }))).reply(ready(&service));
-
-    let picture = task(&client(&service), &service).wait().await.unwrap();
-
-    assert_eq!(picture.address().reveal(), samples::delivery_url(&service));
-    assert_eq!(service.polls().len(), 7);
-}
-
-#[tokio::test(start_paused = true)]
-async fn unusual_poll_responses_are_read() {
-    let service = ScriptedServer::start().await;
-    for result in
-        [json!(null), json!({}), json!([]), json!("soon"), json!({ "sample": { "url": 1 } })]
-    {
-        service.reply(Reply::json(200, &json!({ "id": 7, "status": "Pending", "result": result })));
-    }
-    let client = client(&service);
-    let task = task(&client, &service);
-
-    for _ in 0..5 {
-        assert_eq!(task.poll().await.unwrap().status().as_str(), "Pending");
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn undefined_fields_are_kept() {
-    let service = ScriptedServer::start().await;
-    service
-        .reply(Reply::json(200, &json!({ "id": "t1", "status": "Pending", "not_defined": 0.4 })));
-
-    let update = task(&client(&service), &service).poll().await.unwrap();
-
-    assert_eq!(update.response().extra["not_defined"], 0.4);
 }

@@ -14,7 +14,7 @@ use tokio::{
 
 use crate::support::{
     reply::Reply,
-    samples::{self, KEY, PNG, assert_kind, fox, seconds},
+    samples::{self, KEY, PNG, assert_billing, assert_kind, fox, seconds},
     scripted::ScriptedServer,
 };
 use imagekiln::{Billing, Client, ErrorKind, Region};
@@ -32,8 +32,7 @@ async fn a_refused_connection_is_retried_and_not_billed() {
 
     let error = client.submit(fox()).await.unwrap_err();
 
-    assert_kind(&error, ErrorKind::Network);
-    assert_ne!(error.billing(), Billing::Unknown);
+    assert_billing(&error, ErrorKind::Network, Billing::NotBilled);
     assert!(error.to_string().contains("127.0.0.1"), "{error}");
     assert!(std::error::Error::source(&error).is_some());
     // Five delays that double from 500 ms, each with jitter in its second half.
@@ -136,8 +135,7 @@ async fn a_port_without_tls_is_not_tried_again() {
 
     let error = client.submit(fox()).await.unwrap_err();
 
-    assert_kind(&error, ErrorKind::Network);
-    assert_ne!(error.billing(), Billing::Unknown);
+    assert_billing(&error, ErrorKind::Network, Billing::NotBilled);
     assert!(error.message().contains("could not establish a TLS connection"), "{error:?}");
     assert_eq!(connections.load(Ordering::Relaxed), 1);
     server.abort();

@@ -4,10 +4,10 @@ use serde_json::{Value, json};
 
 use crate::support::{
     reply::Reply,
-    samples::{self, KEY, assert_kind, client, fox, ready},
+    samples::{self, KEY, assert_billing, client, fox, ready},
     scripted::ScriptedServer,
 };
-use imagekiln::{Billing, ErrorKind, SubmissionResponse, types};
+use imagekiln::{Billing, ErrorKind, types};
 
 #[tokio::test(start_paused = true)]
 async fn responses_without_a_task_are_unknown() {
@@ -29,8 +29,7 @@ async fn responses_without_a_task_are_unknown() {
 
         let error = client(&service).submit(fox()).await.unwrap_err();
 
-        assert_kind(&error, ErrorKind::Response);
-        assert_eq!(error.billing(), Billing::Unknown, "{error:?}");
+        assert_billing(&error, ErrorKind::Response, Billing::Unknown);
         assert!(error.to_string().contains("did not send it again"), "{error}");
         service.only_request().assert_has_key();
     }
@@ -98,22 +97,6 @@ async fn older_forms_of_http_are_read() {
 
         service.only_request().assert_has_key();
     }
-}
-
-#[tokio::test(start_paused = true)]
-async fn reported_costs_are_returned() {
-    let service = ScriptedServer::start().await;
-    service.reply(Reply::json(
-        200,
-        &json!({ "id": "t1", "polling_url": "/p", "cost": null, "input_mp": 1.05 }),
-    ));
-
-    let task = client(&service).submit(fox()).await.unwrap();
-
-    let Some(SubmissionResponse::Async(found)) = task.response() else {
-        panic!("{:?}", task.response())
-    };
-    assert_eq!((task.cost(), found.input_mp, found.output_mp), (None, Some(1.05), None));
 }
 
 /// The schema `AsyncWebhookResponse` of the contract has no polling URL.

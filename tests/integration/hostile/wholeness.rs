@@ -2,8 +2,7 @@
 
 use crate::support::{
     reply::Reply,
-    samples::{PNG, assert_kind, client, large_png, picture},
-    scripted::ScriptedServer,
+    samples::{PNG, assert_kind, large_png, ready_picture},
 };
 use imagekiln::{ErrorKind, FileKind};
 
@@ -20,9 +19,7 @@ async fn half_a_picture_with_a_matching_length_is_refused() {
     let directory = tempfile::tempdir().unwrap();
     for half in [&large_png(9000)[..4000], &jpeg()[..300], &iso_file(b"isom", b"moov")[..28]] {
         for reply in [Reply::png, |half: &[u8]| Reply::png(half).until_close()] {
-            let (service, delivery) =
-                (ScriptedServer::start().await, ScriptedServer::start().await);
-            let picture = picture(&client(&service), &service, &delivery).await;
+            let (_service, delivery, picture) = ready_picture().await;
             let half = half.to_vec();
             delivery.otherwise(move |_| reply(&half));
 
@@ -43,8 +40,7 @@ async fn half_a_picture_with_a_matching_length_is_refused() {
 async fn a_damaged_picture_is_refused() {
     let mut png = large_png(3000);
     png[12..16].copy_from_slice(b"JHDR");
-    let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
-    let picture = picture(&client(&service), &service, &delivery).await;
+    let (_service, delivery, picture) = ready_picture().await;
     delivery.otherwise(move |_| Reply::png(&png));
 
     let error = picture.bytes().await.unwrap_err();
@@ -59,9 +55,7 @@ async fn bytes_after_the_end_are_kept() {
     for complete in [PNG.to_vec(), jpeg(), iso_file(b"isom", b"moov")] {
         let with_trailer = [&complete[..], b"\r\n<!-- cached -->"].concat();
         for reply in [Reply::png, |body: &[u8]| Reply::png(body).until_close()] {
-            let (service, delivery) =
-                (ScriptedServer::start().await, ScriptedServer::start().await);
-            let picture = picture(&client(&service), &service, &delivery).await;
+            let (_service, delivery, picture) = ready_picture().await;
             delivery.reply(reply(&with_trailer)).reply(reply(&with_trailer));
 
             assert_eq!(picture.bytes().await.unwrap(), with_trailer);
@@ -83,16 +77,13 @@ async fn a_connection_that_breaks_after_the_end_is_ignored() {
             Reply::png(&complete).declaring_length(too_long).then_silence(),
             Reply::cut_chunks(&complete),
         ] {
-            let (service, delivery) =
-                (ScriptedServer::start().await, ScriptedServer::start().await);
-            let picture = picture(&client(&service), &service, &delivery).await;
+            let (_service, delivery, picture) = ready_picture().await;
             delivery.reply(broken);
 
             assert_eq!(picture.bytes().await.unwrap(), complete);
             delivery.only_request().assert_has_no_key();
         }
-        let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
-        let picture = picture(&client(&service), &service, &delivery).await;
+        let (_service, delivery, picture) = ready_picture().await;
         delivery.reply(Reply::png(&complete).declaring_length(too_long).then_close());
         let saved = picture.save(directory.path().join("fox")).await.unwrap();
         assert_eq!(std::fs::read(saved.path).unwrap(), complete);
@@ -104,8 +95,7 @@ async fn a_connection_that_breaks_after_the_end_is_ignored() {
 async fn a_video_without_an_end_marker_is_retried_if_the_connection_breaks() {
     let video =
         [&b"\0\0\0\x10ftypisom\0\0\0\0\0\0\0\x0cmoovabcd"[..], b"\0\0\0\0mdat", &[7; 500]].concat();
-    let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
-    let picture = picture(&client(&service), &service, &delivery).await;
+    let (_service, delivery, picture) = ready_picture().await;
     delivery
         .reply(Reply::status(200).body(&video[..200]).declaring_length(video.len()).then_close())
         .reply(Reply::status(200).body(&video));
@@ -124,8 +114,7 @@ async fn the_kind_is_detected_from_the_content() {
         (iso_file(b"isom", b"moov"), FileKind::Mp4, "mp4"),
         (iso_file(b"qt  ", b"moov"), FileKind::Mp4, "mp4"),
     ] {
-        let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
-        let picture = picture(&client(&service), &service, &delivery).await;
+        let (_service, delivery, picture) = ready_picture().await;
         delivery.reply(Reply::status(200).header("Content-Type", "application/json").body(&bytes));
 
         let saved = picture.save(directory.path().join("fox")).await.unwrap();
@@ -138,8 +127,7 @@ async fn the_kind_is_detected_from_the_content() {
 #[tokio::test(start_paused = true)]
 async fn without_a_check_any_content_is_returned() {
     for body in [&b""[..], b"<html>", &PNG[..40], b"\xff\x0a: a JPEG XL", PNG] {
-        let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
-        let picture = picture(&client(&service), &service, &delivery).await;
+        let (_service, delivery, picture) = ready_picture().await;
         delivery
             .reply(Reply::html(503))
             .reply(Reply::status(200).body(body).declaring_length(1000).then_reset())

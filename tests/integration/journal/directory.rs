@@ -10,7 +10,7 @@ use tokio::runtime;
 
 use crate::support::{
     reply::Reply,
-    samples::{self, assert_kind, fox},
+    samples::{self, assert_kind, fox, submit_in_background},
     scripted::ScriptedServer,
 };
 use imagekiln::{
@@ -214,10 +214,7 @@ async fn a_journal_that_was_removed_accepts_nothing() {
     let client = client(&service, &path);
     let (response, rest) = Reply::nothing().in_pieces();
     service.reply(response);
-    let submission = tokio::spawn({
-        let client = client.clone();
-        async move { client.submit(fox()).await }
-    });
+    let submission = submit_in_background(&client);
     service.wait_for_requests(1).await;
     fs::remove_dir_all(&path).unwrap();
     rest.send(samples::accepted(&service, "t1").bytes());
@@ -284,10 +281,7 @@ async fn the_space_for_an_acceptance_is_written_before_the_submission_is_sent() 
     let directory = tempfile::tempdir().unwrap();
     let client = client(&service, directory.path());
     service.reply(Reply::silence());
-    let submission = tokio::spawn({
-        let client = client.clone();
-        async move { client.submit(fox()).await }
-    });
+    let submission = submit_in_background(&client);
     service.wait_for_requests(1).await;
     let text = fs::read_to_string(open_file(directory.path(), 1)).unwrap();
     let lines: Vec<usize> = text.lines().skip(1).map(str::len).collect();

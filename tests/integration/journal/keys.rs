@@ -10,10 +10,11 @@ use std::{
 };
 
 use futures_util::future::join_all;
+use tempfile::TempDir;
 
 use crate::support::{
     reply::Reply,
-    samples::{self, assert_kind, fox},
+    samples::{self, assert_billing, assert_kind, fox},
     scripted::ScriptedServer,
 };
 use imagekiln::{
@@ -27,6 +28,14 @@ const COVER: &str = "order-17/cover";
 /// A client in a process of its own.
 fn client(service: &ScriptedServer, journal: &Path) -> Client {
     samples::builder(service).journal(Directory::open(journal).unwrap()).build().unwrap()
+}
+
+/// A service, the directory of a journal, and a client with it.
+async fn with_journal() -> (ScriptedServer, TempDir, Client) {
+    let service = ScriptedServer::start().await;
+    let folder = tempfile::tempdir().unwrap();
+    let client = client(&service, folder.path());
+    (service, folder, client)
 }
 
 async fn submit(client: &Client) -> Result<Once, Error> {
@@ -100,8 +109,7 @@ async fn a_call_waits_for_another_one_up_to_a_limit() {
     let sending = tokio::spawn(async move { submit(&first).await });
     service.wait_for_requests(1).await;
     let error = submit(&second).await.unwrap_err();
-    assert_kind(&error, ErrorKind::InProgress);
-    assert_eq!(error.billing(), Billing::NotBilled);
+    assert_billing(&error, ErrorKind::InProgress, Billing::NotBilled);
     let listed = Directory::find(folder.path(), 1).unwrap().unwrap().unwrap();
     assert!(error.to_string().contains(listed.record.intent().id()), "{error}");
     rest.send(samples::accepted(&service, "t1").bytes());
@@ -112,14 +120,11 @@ async fn a_call_waits_for_another_one_up_to_a_limit() {
 
 #[tokio::test]
 async fn a_lost_response_is_decided_by_a_person() {
-    let service = ScriptedServer::start().await;
-    let folder = tempfile::tempdir().unwrap();
-    let client = client(&service, folder.path());
+    let (service, _folder, client) = with_journal().await;
     service.reply(Reply::reset());
     assert_eq!(submit(&client).await.unwrap_err().billing(), Billing::Unknown);
     let error = submit(&client).await.unwrap_err();
-    assert_kind(&error, ErrorKind::Undecided);
-    assert_eq!(error.billing(), Billing::Unknown);
+    assert_billing(&error, ErrorKind::Undecided, Billing::Unknown);
     let [record] = &client.attempts(COVER).await.unwrap()[..] else { panic!("not one attempt") };
     assert_eq!((record.state(), record.is_lost()), (&State::Unknown, true));
     let second = Key::new(COVER).attempt(2);
@@ -143,9 +148,7 @@ async fn a_lost_response_is_decided_by_a_person() {
 
 #[tokio::test]
 async fn a_failed_task_is_paid_again_only_on_purpose() {
-    let service = ScriptedServer::start().await;
-    let folder = tempfile::tempdir().unwrap();
-    let client = client(&service, folder.path());
+    let (service, _folder, client) = with_journal().await;
     service.reply(samples::accepted(&service, "t1")).reply(samples::status("Content Moderated"));
     task(submit(&client).await.unwrap()).wait().await.unwrap_err();
     for _ in 0..2 {
@@ -168,9 +171,7 @@ async fn a_failed_task_is_paid_again_only_on_purpose() {
 
 #[tokio::test]
 async fn what_was_not_billed_does_not_count() {
-    let service = ScriptedServer::start().await;
-    let folder = tempfile::tempdir().unwrap();
-    let client = client(&service, folder.path());
+    let (service, _folder, client) = with_journal().await;
     for _ in 0..2 {
         service.reply(Reply::status(422));
         assert_kind(&submit(&client).await.unwrap_err(), ErrorKind::Validation);
@@ -212,9 +213,7 @@ async fn a_key_belongs_to_one_request_one_service_and_one_journal() {
 /// A request that cannot be told from another one is not sent.
 #[tokio::test]
 async fn a_request_without_a_stored_form_and_an_empty_key_are_refused() {
-    let service = ScriptedServer::start().await;
-    let folder = tempfile::tempdir().unwrap();
-    let client = client(&service, folder.path());
+    let (service, _folder, client) = with_journal().await;
     #[cfg(unix)]
     {
         use std::os::unix::ffi::OsStrExt as _;
@@ -253,8 +252,7 @@ async fn a_key_that_could_not_be_written_is_free() {
     let journal = Directory::open_on(folder.path(), Arc::new(Failing::default())).unwrap();
     let client = samples::builder(&service).journal(journal).build().unwrap();
     let error = submit(&client).await.unwrap_err();
-    assert_kind(&error, ErrorKind::Journal);
-    assert_eq!(error.billing(), Billing::NotBilled);
+    assert_billing(&error, ErrorKind::Journal, Billing::NotBilled);
     service.reply(samples::accepted(&service, "t1"));
     assert_eq!(task(submit(&client).await.unwrap()).id(), "t1");
     assert_eq!(service.posts().len(), 1);

@@ -6,15 +6,14 @@ use super::controlled_journal::{ControlledJournal, Write};
 use crate::support::{
     done,
     reply::Reply,
-    samples::{self, assert_kind, fox},
+    samples::{self, assert_billing, assert_kind, fox, served_with},
     scripted::ScriptedServer,
     settle,
 };
 use imagekiln::{Billing, Client, ErrorKind, TaskRef, journal::JournalError};
 
 async fn setup(journal: &ControlledJournal) -> (ScriptedServer, Client) {
-    let service = ScriptedServer::start().await;
-    let client = samples::builder(&service).journal(journal.clone()).build().unwrap();
+    let (service, client) = served_with(|builder| builder.journal(journal.clone())).await;
     (service, client)
 }
 
@@ -60,8 +59,7 @@ async fn a_journal_can_refuse_a_submission() {
     let refusal = || JournalError::Refused("the budget of this test is used up".into());
     let (service, client) = setup(&ControlledJournal::failing_with(Write::Intend, refusal)).await;
     let error = client.submit(fox()).await.unwrap_err();
-    assert_kind(&error, ErrorKind::Refused);
-    assert_eq!(error.billing(), Billing::NotBilled);
+    assert_billing(&error, ErrorKind::Refused, Billing::NotBilled);
     assert_eq!(error.operation_name(), Some("gen-2-pro"));
     assert_eq!(
         error.message(),
@@ -78,8 +76,7 @@ async fn nothing_is_sent_if_the_intent_cannot_be_written() {
     for (journal, cause) in journals.iter().zip(causes) {
         let (service, client) = setup(journal).await;
         let error = client.submit(fox()).await.unwrap_err();
-        assert_kind(&error, ErrorKind::Journal);
-        assert_eq!(error.billing(), Billing::NotBilled);
+        assert_billing(&error, ErrorKind::Journal, Billing::NotBilled);
         assert!(error.source().unwrap().to_string().contains(cause), "{error:?}");
         service.assert_received_nothing();
     }
@@ -95,8 +92,7 @@ async fn an_attempt_that_the_journal_does_not_permit_sends_no_body() {
             service.reply(Reply::status(429));
         }
         let error = client.submit(fox()).await.unwrap_err();
-        assert_kind(&error, ErrorKind::Refused);
-        assert_eq!(error.billing(), Billing::NotBilled);
+        assert_billing(&error, ErrorKind::Refused, Billing::NotBilled);
         assert_eq!(error.refusal().unwrap().to_string(), "the lease of this test has expired");
         assert_eq!(service.posts().len(), attempts);
         assert_eq!(journal.written(), [Write::Intend, Write::NotBilled]);
@@ -156,15 +152,8 @@ async fn a_task_that_the_journal_could_not_record_is_drained() {
 /// An operation that succeeded does not fail because of the journal, and does not hang either.
 #[tokio::test(start_paused = true)]
 async fn a_picture_is_saved_even_if_the_journal_fails() {
-    let panics = || panic!("a bug of this test");
-    let journals = [
-        ControlledJournal::failing(Write::Saved),
-        ControlledJournal::failing_with(Write::Saved, panics),
-        // Never released.
-        ControlledJournal::waiting(Write::Saved),
-    ];
     let directory = tempfile::tempdir().unwrap();
-    for journal in &journals {
+    for journal in &broken(Write::Saved) {
         let (service, client) = setup(journal).await;
         service.reply(samples::accepted(&service, "t1"));
         let task = client.submit(fox()).await.unwrap();

@@ -7,7 +7,7 @@ use std::sync::{
 
 use bytes::Bytes;
 use h2::{Reason, server::SendResponse};
-use http::{Request, Response};
+use http::Response;
 use rcgen::{CertifiedKey, KeyPair};
 use serde_json::Value;
 use tokio::{
@@ -36,7 +36,7 @@ pub struct Http2Server {
     port: u16,
     shared: Arc<Shared>,
     steps: mpsc::UnboundedSender<Step>,
-    requests: watch::Receiver<Vec<(String, usize)>>,
+    requests: watch::Receiver<Vec<usize>>,
 }
 
 /// A certificate for `127.0.0.1` and its key.
@@ -95,8 +95,8 @@ impl Http2Server {
         self
     }
 
-    /// Returns the method and path of every request, and the number of its connection.
-    pub fn requests(&self) -> Vec<(String, usize)> {
+    /// Returns the number of the connection of every request.
+    pub fn connections(&self) -> Vec<usize> {
         self.requests.borrow().clone()
     }
 
@@ -108,7 +108,8 @@ impl Http2Server {
 
 struct Shared {
     script: tokio::sync::Mutex<mpsc::UnboundedReceiver<Step>>,
-    seen: watch::Sender<Vec<(String, usize)>>,
+    /// The number of the connection of every request.
+    seen: watch::Sender<Vec<usize>>,
     /// The number of connections that go away, starting with the first.
     going_away: AtomicUsize,
 }
@@ -120,8 +121,8 @@ async fn serve(acceptor: TlsAcceptor, stream: TcpStream, number: usize, shared: 
         return go_away(stream, number, &shared).await;
     }
     let Ok(mut connection) = h2::server::handshake(stream).await else { return };
-    while let Some(Ok((request, mut respond))) = connection.accept().await {
-        shared.saw(&request, number);
+    while let Some(Ok((_, mut respond))) = connection.accept().await {
+        shared.seen.send_modify(|seen| seen.push(number));
         let step = shared.script.lock().await.recv().await;
         match step {
             Some(Step::Reply(body)) => reply(&mut respond, &body),
@@ -164,18 +165,9 @@ async fn go_away(mut stream: TlsStream<TcpStream>, number: usize, shared: &Share
         }
         // HEADERS: the request.
         if head[3] == 1 {
-            shared
-                .seen
-                .send_modify(|seen| seen.push(("an unprocessed request".to_owned(), number)));
+            shared.seen.send_modify(|seen| seen.push(number));
             let _ = stream.write_all(GO_AWAY).await;
             let _ = stream.shutdown().await;
         }
-    }
-}
-
-impl Shared {
-    fn saw<B>(&self, request: &Request<B>, number: usize) {
-        let line = format!("{} {}", request.method(), request.uri().path());
-        self.seen.send_modify(|seen| seen.push((line, number)));
     }
 }

@@ -3,12 +3,12 @@
 use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
-use tokio::time::Instant;
+use tokio::{task::JoinHandle, time::Instant};
 
 use super::{reply::Reply, scripted::ScriptedServer};
 use imagekiln::{
-    Client, ClientBuilder, Error, ErrorKind, Picture, SubmitOptions, Task, TaskRef, WaitOptions,
-    types::Gen2Pro,
+    Billing, Client, ClientBuilder, Error, ErrorKind, Picture, SubmitOptions, Task, TaskRef,
+    WaitOptions, types::Gen2Pro,
 };
 
 pub const KEY: &str = "kiln-key-7f3a19c2e8";
@@ -30,6 +30,20 @@ pub fn client(server: &ScriptedServer) -> Client {
     builder(server).build().expect("the settings are complete")
 }
 
+/// A service and its client.
+pub async fn served() -> (ScriptedServer, Client) {
+    served_with(|builder| builder).await
+}
+
+/// A service and a client with these settings.
+pub async fn served_with(
+    configure: impl FnOnce(ClientBuilder) -> ClientBuilder,
+) -> (ScriptedServer, Client) {
+    let service = ScriptedServer::start().await;
+    let client = configure(builder(&service)).build().expect("the settings are complete");
+    (service, client)
+}
+
 pub fn fox() -> Gen2Pro {
     Gen2Pro::new("a red fox in the snow")
 }
@@ -37,6 +51,12 @@ pub fn fox() -> Gen2Pro {
 /// Submits a fox that does not wait for a slot.
 pub async fn try_submit(client: &Client) -> Result<Task, Error> {
     client.submit_with(fox(), SubmitOptions::default().wait_for_slot(false)).await
+}
+
+/// Submits a fox in a task of its own.
+pub fn submit_in_background(client: &Client) -> JoinHandle<Result<Task, Error>> {
+    let client = client.clone();
+    tokio::spawn(async move { client.submit(fox()).await })
 }
 
 /// Accepts the submission, with the polling URL `/poll/ID` at `server`.
@@ -97,6 +117,21 @@ pub async fn picture(
     task(client, server).wait().await.expect("the task is ready")
 }
 
+/// A service, a delivery host, and a picture that is ready there.
+pub async fn ready_picture() -> (ScriptedServer, ScriptedServer, Picture) {
+    ready_picture_with(|builder| builder).await
+}
+
+/// [`ready_picture`] of a client with these settings.
+pub async fn ready_picture_with(
+    configure: impl FnOnce(ClientBuilder) -> ClientBuilder,
+) -> (ScriptedServer, ScriptedServer, Picture) {
+    let ((service, client), delivery) =
+        (served_with(configure).await, ScriptedServer::start().await);
+    let picture = picture(&client, &service, &delivery).await;
+    (service, delivery, picture)
+}
+
 pub fn seconds(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
@@ -131,6 +166,13 @@ pub fn assert_kind(error: &Error, kind: ErrorKind) {
         cause = error.source();
     }
     assert_no_secret(&texts.join("\n"));
+}
+
+/// Asserts the kind and the billing of an error without secrets.
+#[track_caller]
+pub fn assert_billing(error: &Error, kind: ErrorKind, billing: Billing<'_>) {
+    assert_kind(error, kind);
+    assert_eq!(error.billing(), billing, "{error:?}");
 }
 
 #[track_caller]

@@ -6,7 +6,7 @@ use tempfile::TempDir;
 use crate::{
     support::{
         reply::Reply,
-        samples::{self, PNG, accepted, fox},
+        samples::{self, PNG, accepted, fox, served},
         scripted::ScriptedServer,
     },
     transport::refused,
@@ -72,8 +72,7 @@ async fn metrics_count_what_happened() {
 async fn labels_contain_no_text_from_outside() {
     let recorder = PrometheusBuilder::new().build_recorder();
     let _guard = ::metrics::set_default_local_recorder(&recorder);
-    let service = ScriptedServer::start().await;
-    let client = samples::client(&service);
+    let (service, client) = served().await;
     service.reply(samples::status("Warming up")).reply(Reply::status(699));
     let url = samples::polling_url(&service, "t1");
     let task = client.task(TaskRef::new("t1", url, Some("gen-from-outside".to_owned())));

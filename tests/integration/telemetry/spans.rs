@@ -9,7 +9,7 @@ use crate::{
     support::{
         done,
         reply::Reply,
-        samples::{self, PNG, accepted, builder, fox, seconds},
+        samples::{self, PNG, accepted, builder, fox, seconds, served},
         scripted::ScriptedServer,
         spans::Spans,
     },
@@ -56,8 +56,7 @@ async fn every_exchange_has_a_span_in_that_of_its_call() {
 
 #[tokio::test(start_paused = true)]
 async fn a_submission_without_a_caller_keeps_its_span() {
-    let service = ScriptedServer::start().await;
-    let client = samples::client(&service);
+    let (service, client) = served().await;
     let (reply, pieces) = Reply::nothing().in_pieces();
     service.reply(reply);
     let spans = Spans::capture();

@@ -4,24 +4,18 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::signed::{SECRET, SIGNATURE, headers, hmac_header};
+use super::signed::{SECRET, SIGNATURE, event, headers, hmac_header};
 use crate::support::{
     reply::Reply,
-    samples::{self, assert_kind},
+    samples::{self, assert_kind, served},
     scripted::ScriptedServer,
 };
 use imagekiln::{
     Client, Error, ErrorKind, Region, Submit, Task, TaskRef, TaskStatus,
     types::{self, Gen2Pro},
-    webhook::{Event, Rejection, Verifier},
+    webhook::{Rejection, Verifier},
 };
 use imagekiln_simulator::{Config, Simulator, WebhookSettings};
-
-/// A signed event, as a service sends it.
-fn event(body: &str) -> Event {
-    let headers = headers(&[(SIGNATURE, &hmac_header(SECRET, body.as_bytes()))]);
-    Verifier::hmac_sha256(SECRET).verify(&headers, body).unwrap()
-}
 
 async fn simulator() -> (Simulator, Client) {
     let webhooks = WebhookSettings { omit_polling_url: true, ..WebhookSettings::default() };
@@ -75,8 +69,7 @@ async fn a_regional_task_without_a_polling_url_is_polled_at_the_regional_base_ur
 
 #[tokio::test]
 async fn an_event_about_another_task_is_not_polled() {
-    let service = ScriptedServer::start().await;
-    let client = samples::client(&service);
+    let (service, client) = served().await;
     let task = samples::reference(&service);
     for body in
         [r#"{"id": "t2"}"#, "{}", "[]", "7", r#"{"id": null}"#, r#"{"id": ""}"#, r#"{"id": {}}"#]

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::support::{
     child,
     reply::Reply,
-    samples::{self, KEY, WEBHOOK_SECRET, assert_kind, assert_no_secret},
+    samples::{self, KEY, WEBHOOK_SECRET, assert_kind, assert_no_secret, served_with},
     scripted::ScriptedServer,
 };
 use imagekiln::{
@@ -59,8 +59,7 @@ async fn webhook_defaults_are_sent_unless_the_request_sets_them() {
 
 #[tokio::test]
 async fn a_secret_without_a_url_is_not_sent() {
-    let service = ScriptedServer::start().await;
-    let client = samples::builder(&service).webhook_secret(WEBHOOK_SECRET).build().unwrap();
+    let (service, client) = served_with(|builder| builder.webhook_secret(WEBHOOK_SECRET)).await;
     assert_eq!(sent(&service, &client, Gen2Pro::new("a fox")).await, [Value::Null, Value::Null]);
     assert!(!service.posts()[0].contains(WEBHOOK_SECRET));
 }

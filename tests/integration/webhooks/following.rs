@@ -20,24 +20,11 @@ use super::{
 use crate::support::{
     events::Events,
     reply::Reply,
-    samples::{self, assert_kind, fox, seconds},
+    samples::{self, assert_kind, fox, seconds, served},
     scripted::ScriptedServer,
     settle,
 };
 use imagekiln::{Billing, ErrorKind, Region, WaitOptions, types, webhook::Receiver};
-
-#[tokio::test]
-async fn a_task_is_polled_in_its_region() {
-    let (service, client, mut receiver) = setup().await;
-    submit(&client, &service, "t1").await;
-    service.reply(samples::ready(&service));
-    assert_eq!(receiver.deliver(READY).await, 204);
-    assert_eq!(receiver.outcome().await.unwrap().task().id(), "t1");
-    let polls = service.polls();
-    assert_eq!(polls.len(), 1);
-    assert!(polls[0].target.starts_with("/poll/t1?"), "{}", polls[0].target);
-    service.assert_every_request_has_the_key();
-}
 
 /// The event contains only the id.
 #[tokio::test(start_paused = true)]
@@ -117,8 +104,7 @@ async fn a_failed_confirmation_is_retried() {
 
 #[tokio::test(start_paused = true)]
 async fn an_unconfirmed_event_is_not_remembered() {
-    let service = ScriptedServer::start().await;
-    let client = samples::client(&service);
+    let (service, client) = served().await;
     let receiver = Receiver::new(client.clone(), verifier());
     let mut receiver = TestReceiver::of(
         receiver.wait_options(WaitOptions::default().deadline(samples::seconds(20))),
@@ -258,8 +244,7 @@ async fn a_withheld_key_ends_the_confirmation() {
 
 #[tokio::test(start_paused = true)]
 async fn a_handler_that_panics_is_called_again() {
-    let service = ScriptedServer::start().await;
-    let client = samples::client(&service);
+    let (service, client) = served().await;
     let panics = Arc::new(AtomicBool::new(true));
     let (sender, outcomes) = mpsc::unbounded_channel();
     let router = Receiver::new(client.clone(), verifier()).router(move |outcome| {

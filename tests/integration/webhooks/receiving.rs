@@ -10,7 +10,7 @@ use crate::support::{
     done,
     events::Events,
     reply::Reply,
-    samples::{self, assert_kind, assert_no_secret},
+    samples::{self, assert_kind, assert_no_secret, served},
     scripted::ScriptedServer,
     settle,
 };
@@ -21,8 +21,7 @@ use imagekiln::{
 
 #[tokio::test(start_paused = true)]
 async fn the_number_of_pending_events_is_limited() {
-    let service = ScriptedServer::start().await;
-    let client = samples::client(&service);
+    let (service, client) = served().await;
     let mut receiver =
         TestReceiver::of(Receiver::new(client.clone(), verifier()).max_pending(1)).await;
     submit(&client, &service, "t1").await;

@@ -7,7 +7,7 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use sha2::Sha256;
 
-use imagekiln::webhook::Verifier;
+use imagekiln::webhook::{Event, Verifier};
 
 pub const SECRET: &str = "the secret of the webhooks";
 pub const BODY: &[u8] = br#"{"id": "t1", "status": "Ready"}"#;
@@ -35,6 +35,12 @@ pub fn base64(bytes: &[u8]) -> String {
 /// The signature header of a delivery with HMAC-SHA256.
 pub fn hmac_header(secret: &str, body: &[u8]) -> String {
     format!("sha256={}", hex(&hmac(secret.as_bytes(), body)))
+}
+
+/// An event with this body, signed with HMAC-SHA256.
+pub fn event(body: &str) -> Event {
+    let headers = headers(&[(SIGNATURE, &hmac_header(SECRET, body.as_bytes()))]);
+    Verifier::hmac_sha256(SECRET).verify(&headers, body).unwrap()
 }
 
 /// The headers of a delivery of Standard Webhooks, created with the reference library.

@@ -13,7 +13,7 @@ use tokio::{
 use super::signed::{SECRET, SIGNATURE, hmac_header};
 use crate::support::{
     done,
-    samples::{self, fox},
+    samples::{self, fox, served},
     scripted::ScriptedServer,
 };
 use imagekiln::{
@@ -23,15 +23,13 @@ use imagekiln::{
 
 pub struct TestReceiver {
     address: SocketAddr,
-    path: &'static str,
     outcomes: mpsc::UnboundedReceiver<Result<Picture, Error>>,
     _server: JoinSet<std::io::Result<()>>,
 }
 
 /// A service, its client, and a receiver for the client's tasks.
 pub async fn setup() -> (ScriptedServer, Client, TestReceiver) {
-    let service = ScriptedServer::start().await;
-    let client = samples::client(&service);
+    let (service, client) = served().await;
     let receiver = TestReceiver::of(Receiver::new(client.clone(), verifier())).await;
     (service, client, receiver)
 }
@@ -70,11 +68,11 @@ impl TestReceiver {
         let address = listener.local_addr().unwrap();
         let mut server = JoinSet::new();
         server.spawn(async move { axum::serve(listener, router).await });
-        Self { address, path: "/hook", outcomes, _server: server }
+        Self { address, outcomes, _server: server }
     }
 
     pub fn url(&self) -> String {
-        format!("http://{}{}", self.address, self.path)
+        format!("http://{}/hook", self.address)
     }
 
     /// Returns the next outcome that the handler receives.
@@ -90,7 +88,7 @@ impl TestReceiver {
     /// Delivers a body signed with HMAC-SHA256, and returns the status code of the response.
     pub async fn deliver(&self, body: &str) -> u16 {
         let signature = hmac_header(SECRET, body.as_bytes());
-        self.post(self.path, &format!("{SIGNATURE}: {signature}\r\n"), body).await
+        self.post("/hook", &format!("{SIGNATURE}: {signature}\r\n"), body).await
     }
 
     pub async fn post(&self, path: &str, headers: &str, body: &str) -> u16 {

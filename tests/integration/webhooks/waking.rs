@@ -6,8 +6,8 @@ use futures_util::StreamExt as _;
 use tokio::time::Instant;
 
 use super::{
-    signed::{READY, SECRET, SIGNATURE, headers, hmac_header},
-    test_receiver::TestReceiver,
+    signed::{READY, SECRET, SIGNATURE, event},
+    test_receiver::setup,
 };
 use crate::support::{
     reply::Reply,
@@ -15,10 +15,7 @@ use crate::support::{
     scripted::ScriptedServer,
     settle,
 };
-use imagekiln::{
-    Client, Task, WaitOptions,
-    webhook::{Receiver, Verifier},
-};
+use imagekiln::{Client, Task, WaitOptions};
 
 const HOUR: Duration = Duration::from_secs(3600);
 
@@ -35,10 +32,7 @@ async fn pending_task(service: &ScriptedServer, client: &Client) -> Task {
 
 #[tokio::test(start_paused = true)]
 async fn a_verified_event_wakes_a_wait() {
-    let service = ScriptedServer::start().await;
-    let client = samples::client(&service);
-    let receiver =
-        TestReceiver::of(Receiver::new(client.clone(), Verifier::hmac_sha256(SECRET))).await;
+    let (service, client, receiver) = setup().await;
     let task = pending_task(&service, &client).await;
     let started = Instant::now();
     let wait = tokio::spawn(async move { task.wait_with(rare_polls()).await });
@@ -54,8 +48,7 @@ async fn a_verified_event_wakes_a_wait() {
 
 #[tokio::test(start_paused = true)]
 async fn a_confirmation_wakes_every_wait_and_stream_of_a_task() {
-    let service = ScriptedServer::start().await;
-    let client = samples::client(&service);
+    let (service, client, _receiver) = setup().await;
     let task = pending_task(&service, &client).await;
     service.reply(samples::status("Pending"));
     let reference = task.reference().clone();
@@ -74,9 +67,7 @@ async fn a_confirmation_wakes_every_wait_and_stream_of_a_task() {
 
     // Both take the poll that confirms the event.
     service.reply(samples::ready(&service));
-    let headers = headers(&[(SIGNATURE, &hmac_header(SECRET, READY.as_bytes()))]);
-    let event = Verifier::hmac_sha256(SECRET).verify(&headers, READY).unwrap();
-    client.confirm(&event, &reference).await.unwrap();
+    client.confirm(&event(READY), &reference).await.unwrap();
     let _ = wait.await.unwrap().unwrap();
     assert_eq!(stream.await.unwrap(), ["Pending", "Ready"]);
     assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
@@ -84,10 +75,7 @@ async fn a_confirmation_wakes_every_wait_and_stream_of_a_task() {
 
 #[tokio::test(start_paused = true)]
 async fn other_and_forged_events_wake_no_wait() {
-    let service = ScriptedServer::start().await;
-    let client = samples::client(&service);
-    let receiver =
-        TestReceiver::of(Receiver::new(client.clone(), Verifier::hmac_sha256(SECRET))).await;
+    let (service, client, receiver) = setup().await;
     let task = pending_task(&service, &client).await;
     let wait = tokio::spawn(async move { task.wait_with(rare_polls()).await });
     service.wait_for_requests(2).await;
@@ -107,8 +95,7 @@ async fn other_and_forged_events_wake_no_wait() {
 
 #[tokio::test(start_paused = true)]
 async fn an_event_does_not_shorten_a_requested_pause() {
-    let service = ScriptedServer::start().await;
-    let client = samples::client(&service);
+    let (service, client, _receiver) = setup().await;
     service.reply(samples::accepted(&service, "t1"));
     let task = client.submit(fox().webhook_url("https://example.com/hook")).await.unwrap();
     let reference = task.reference().clone();
@@ -119,9 +106,7 @@ async fn an_event_does_not_shorten_a_requested_pause() {
     settle().await;
 
     service.reply(samples::ready(&service));
-    let headers = headers(&[(SIGNATURE, &hmac_header(SECRET, READY.as_bytes()))]);
-    let event = Verifier::hmac_sha256(SECRET).verify(&headers, READY).unwrap();
-    client.confirm(&event, &reference).await.unwrap();
+    client.confirm(&event(READY), &reference).await.unwrap();
     let _ = wait.await.unwrap().unwrap();
     assert!(started.elapsed() >= Duration::from_secs(60));
 }

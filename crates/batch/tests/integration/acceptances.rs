@@ -4,7 +4,6 @@ use std::{
     collections::HashSet,
     fs,
     path::{Path, PathBuf},
-    process::Command,
     time::Duration,
 };
 
@@ -14,31 +13,15 @@ use imagekiln::{
     types::Gen2Pro,
 };
 use imagekiln_batch::{ErrorKind, JobState, Ledger, Resolution};
-use imagekiln_testbed::{
-    Runtime, Trial, name_of,
-    postgres::{POSTGRES, cluster},
-    test,
-};
+use imagekiln_testbed::{Trial, postgres::cluster};
 use serde_json::json;
 
 use crate::support::{
-    Backend, Fixture, MARKER, PRICE, all, assert_equal, closed, job, jobs, named, open, sqlite,
-    state,
+    Backend, Fixture, MARKER, PRICE, all, assert_equal, closed, job, jobs, named, open, postgres,
+    sqlite, state,
 };
 
-pub fn tests() -> Vec<Trial> {
-    let postgres = test(
-        name_of(&a_server_that_lost_submissions_pays_for_nothing),
-        &[POSTGRES],
-        Runtime::CurrentThread,
-        async || a_server_that_lost_submissions_pays_for_nothing().await,
-    );
-    let restored = test(
-        name_of(&a_restored_server_pays_for_nothing_twice),
-        &[POSTGRES],
-        Runtime::CurrentThread,
-        async || a_restored_server_pays_for_nothing_twice().await,
-    );
+pub fn tests() -> Vec<Vec<Trial>> {
     vec![
         sqlite(an_ordinary_run_leaves_no_open_record),
         sqlite(what_only_the_log_has_was_not_sent_unless_it_says_so),
@@ -51,8 +34,8 @@ pub fn tests() -> Vec<Trial> {
         sqlite(a_job_that_was_submitted_again_continues_if_the_ledger_loses_it),
         sqlite(a_person_can_pay_again_for_what_was_lost),
         sqlite(the_log_has_the_submissions_without_a_job),
-        postgres,
-        restored,
+        postgres(a_server_that_lost_submissions_pays_for_nothing),
+        postgres(a_restored_server_pays_for_nothing_twice),
     ]
 }
 
@@ -65,8 +48,7 @@ fn records(log: &Path) -> Vec<Listed> {
 }
 
 async fn an_ordinary_run_leaves_no_open_record() {
-    let fixture = Fixture::new(Backend::Sqlite).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(Backend::Sqlite).await;
     let mut batch = fixture.batch(&ledger).jobs(jobs(4));
     batch.run().await.unwrap();
     let records = records(&log_of(&fixture));
@@ -125,8 +107,7 @@ async fn what_only_the_log_has_was_not_sent_unless_it_says_so() {
 /// tasks are known.
 async fn a_lost_response_is_unknown_if_the_ledger_loses_it() {
     let fixture = Fixture::new(Backend::Sqlite).await;
-    closed(&fixture, fixture.ledger().await).await;
-    let file = fs::read(fixture.ledger_name()).unwrap();
+    let file = fs::read(closed(&fixture, fixture.ledger().await).await).unwrap();
     let fox = || [job("fox", "a [[reply-lost]] fox"), job("owl", "an owl")];
     let ledger = fixture.ledger().await;
     fixture.batch(&ledger).jobs(fox()).run().await.unwrap();
@@ -150,8 +131,7 @@ async fn a_lost_response_is_unknown_if_the_ledger_loses_it() {
 /// The document adds the jobs first.
 async fn a_lost_job_that_is_added_after_the_output_was_adopted_is_unknown() {
     let fixture = Fixture::new(Backend::Sqlite).await;
-    closed(&fixture, fixture.ledger().await).await;
-    let file = fs::read(fixture.ledger_name()).unwrap();
+    let file = fs::read(closed(&fixture, fixture.ledger().await).await).unwrap();
     let fox = || [job("fox", "a [[reply-lost]] fox")];
     let ledger = fixture.ledger().await;
     fixture.batch(&ledger).jobs(fox()).run().await.unwrap();
@@ -192,8 +172,7 @@ async fn paid_jobs_that_are_added_after_the_output_was_adopted_continue() {
 }
 
 async fn what_only_the_log_knows_to_be_unbilled_is_queued_again() {
-    let fixture = Fixture::new(Backend::Sqlite).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(Backend::Sqlite).await;
     fixture.simulator.faults().add("reply-lost:once").unwrap();
     fixture.batch(&ledger).jobs(jobs(1)).run().await.unwrap();
     assert_eq!(state(&ledger, "0").await, JobState::Unknown);
@@ -244,8 +223,7 @@ async fn what_a_removed_write_ahead_log_contained_is_named() {
 
 async fn what_a_person_found_is_named_if_the_ledger_loses_it() {
     let fixture = Fixture::new(Backend::Sqlite).await;
-    closed(&fixture, fixture.ledger().await).await;
-    let file = fs::read(fixture.ledger_name()).unwrap();
+    let file = fs::read(closed(&fixture, fixture.ledger().await).await).unwrap();
     let ledger = fixture.ledger().await;
     let mut batch = fixture.batch(&ledger).jobs([job("fox", "a [[reply-lost]] fox")]);
     batch.run().await.unwrap();
@@ -265,8 +243,7 @@ async fn what_a_person_found_is_named_if_the_ledger_loses_it() {
 }
 
 async fn a_job_that_was_submitted_again_continues_if_the_ledger_loses_it() {
-    let fixture = Fixture::new(Backend::Sqlite).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(Backend::Sqlite).await;
     fixture.simulator.faults().add("reset@submission:once").unwrap();
     fixture.batch(&ledger).jobs(jobs(1)).run().await.unwrap();
     assert_eq!(state(&ledger, "0").await, JobState::Unknown);
@@ -357,17 +334,9 @@ async fn the_log_has_the_submissions_without_a_job() {
     assert_equal(ledger.reports().spending().await.unwrap()[0].credits, fixture.charged());
 }
 
-/// Runs a command that succeeds, and returns its output.
-fn output(command: &mut Command) -> Vec<u8> {
-    let output = command.output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    output.stdout
-}
-
 /// Each machine knows the tasks that it has paid for, and adopts them before anything is submitted.
 async fn a_restored_server_pays_for_nothing_twice() {
     let fixture = Fixture::new(Backend::Postgres).await;
-    let url = fixture.ledger_name();
     let machine = async |name: &str| {
         let log = fixture.directory.path().join(name);
         fixture.ledger().await.with_acceptance_log(log).await.unwrap()
@@ -382,17 +351,14 @@ async fn a_restored_server_pays_for_nothing_twice() {
     };
     machine("one").await.jobs().add(jobs(7)).await.unwrap();
     let mut known = run("one", 2.0).await;
-    let backup = output(Command::new("pg_dump").args(["--clean", "--schema=imagekiln", &url]));
+    let backup = fixture.dump();
     for (name, jobs) in [("one", 4.0), ("other", 6.0)] {
         let pictures = run(name, jobs).await;
         // Paid for by this machine, and not saved.
         fs::remove_file(pictures.difference(&known).next().unwrap()).unwrap();
         known = pictures;
     }
-    let file = fixture.directory.path().join("backup.sql");
-    fs::write(&file, backup).unwrap();
-    let options = ["--quiet", "--single-transaction", "--set=ON_ERROR_STOP=1", "--file"];
-    output(Command::new("psql").args(options).arg(&file).arg(&url));
+    fixture.restore(backup);
 
     let mut restored = 0;
     for name in ["one", "other"] {

@@ -3,27 +3,23 @@
 use std::time::Duration;
 
 use imagekiln_batch::{ErrorKind, Filter, Job, JobState};
-use imagekiln_testbed::{Runtime, Trial, name_of, postgres::POSTGRES, test};
+use imagekiln_testbed::Trial;
 use sqlx_core::{connection::Connection as _, executor::Executor as _};
 use sqlx_postgres::PgConnection;
 use tokio::time;
 
-use crate::support::{Backend, Fixture, all, assert_equal, both, job, state};
+use crate::support::{Backend, Fixture, all, assert_equal, both, job, postgres, state};
 
-pub fn tests() -> Vec<Trial> {
-    let tests = [
+pub fn tests() -> Vec<Vec<Trial>> {
+    vec![
         both(a_job_that_left_the_ledger_is_not_paid_again),
         both(jobs_leave_the_ledger_while_a_batch_runs),
-    ];
-    let name = name_of(&a_job_that_is_retried_at_the_moment_does_not_leave);
-    let run = a_job_that_is_retried_at_the_moment_does_not_leave;
-    let retried = test(name, &[POSTGRES], Runtime::CurrentThread, run);
-    tests.into_iter().flatten().chain([retried]).collect()
+        postgres(a_job_that_is_retried_at_the_moment_does_not_leave),
+    ]
 }
 
 async fn a_job_that_left_the_ledger_is_not_paid_again(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     let jobs = [job("good", "a fox"), job("bad", "a [[content-moderated]] fox")];
     let run = async || fixture.batch(&ledger).jobs(jobs.clone()).run().await.unwrap();
     let before = run().await;
@@ -48,8 +44,7 @@ async fn a_job_that_left_the_ledger_is_not_paid_again(backend: Backend) {
 
 /// Another process has changed the job, and has not committed that yet.
 async fn a_job_that_is_retried_at_the_moment_does_not_leave() {
-    let fixture = Fixture::new(Backend::Postgres).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(Backend::Postgres).await;
     let bad = [job("bad", "a [[content-moderated]] fox")];
     fixture.batch(&ledger).jobs(bad).run().await.unwrap();
     let mut other = PgConnection::connect(&fixture.ledger_name()).await.unwrap();
@@ -64,8 +59,7 @@ async fn a_job_that_is_retried_at_the_moment_does_not_leave() {
 }
 
 async fn jobs_leave_the_ledger_while_a_batch_runs(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     let run = async |jobs: [Job; 1], age: Duration| {
         fixture.batch(&ledger).jobs(jobs).archive_after(age).run().await.unwrap();
         all(&ledger).await.into_iter().map(|job| job.name).collect::<Vec<_>>()

@@ -8,30 +8,28 @@ use std::sync::{
 use imagekiln::{
     Request, Submit as _, TaskRef,
     journal::{Intent, Journal as _, Step},
-    types::{Gen2Flex, Gen2Pro},
+    types::Gen2Pro,
 };
-use imagekiln_batch::{ErrorKind, Job, JobState, Ledger, Price, Resolution, Scope};
+use imagekiln_batch::{ErrorKind, JobState, Ledger, Price, Resolution, Scope};
 use imagekiln_testbed::Trial;
 use serde_json::{Value, from_value, json};
 
 use crate::support::{
-    Backend, Fixture, PRICE, all, assert_equal, both, chain, job, jobs, named, state,
+    Backend, Fixture, PRICE, all, assert_equal, both, chain, flex, job, jobs, named, state,
 };
 
-pub fn tests() -> Vec<Trial> {
-    let tests = [
+pub fn tests() -> Vec<Vec<Trial>> {
+    vec![
         both(submissions_stop_before_the_budget_is_exceeded),
         both(the_first_job_of_an_operation_is_submitted_alone),
         both(an_unknown_job_counts_at_the_highest_known_price),
-        both(a_budget_of_nothing_submits_nothing),
         both(a_negative_cost_counts_like_a_missing_one),
         both(enormous_costs_are_counted_and_printed),
         both(a_run_refuses_a_budget_that_is_not_an_amount),
         both(a_price_of_the_ledger_holds_until_a_cost_is_known),
         both(the_second_of_two_first_submissions_waits_for_the_price),
         both(a_retry_is_bounded_by_the_number_of_submissions),
-    ];
-    tests.into_iter().flatten().collect()
+    ]
 }
 
 /// A request of an operation whose submissions the tests count.
@@ -45,8 +43,7 @@ async fn unknown_job(ledger: &Ledger) -> String {
 }
 
 async fn submissions_stop_before_the_budget_is_exceeded(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     let mut batch = fixture.batch(&ledger).jobs(jobs(10)).max_active(8).budget(4.5 * PRICE);
     let report = batch.run().await.unwrap();
     assert_eq!((report.count(JobState::Saved), report.count(JobState::Queued)), (4, 6));
@@ -63,12 +60,7 @@ async fn submissions_stop_before_the_budget_is_exceeded(backend: Backend) {
 }
 
 async fn the_first_job_of_an_operation_is_submitted_alone(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
-    let flex = |number| {
-        let request = Gen2Flex::new(format!("fox {number}")).width(64).height(64);
-        Job::new(format!("flex-{number}"), format!("flex-{number}.jpg"), request)
-    };
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     // Its response never arrives, so the price stays unknown.
     fixture.simulator.faults().add("reply-lost:once").unwrap();
     let mut batch = fixture.batch(&ledger).jobs(jobs(5)).budget(100.0);
@@ -83,8 +75,7 @@ async fn the_first_job_of_an_operation_is_submitted_alone(backend: Backend) {
 }
 
 async fn an_unknown_job_counts_at_the_highest_known_price(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     let budget = 3.0 * PRICE;
     let first = jobs(2).into_iter().take(1);
     fixture.batch(&ledger).jobs(first).budget(budget).run().await.unwrap();
@@ -99,13 +90,6 @@ async fn an_unknown_job_counts_at_the_highest_known_price(backend: Backend) {
     assert_eq!(report.count(JobState::Saved), 3);
 }
 
-async fn a_budget_of_nothing_submits_nothing(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
-    let report = fixture.batch(&ledger).jobs(jobs(3)).budget(0.0).run().await.unwrap();
-    assert_eq!((report.count(JobState::Queued), fixture.accepted()), (3, 0));
-}
-
 /// Records a submission whose response reports this cost.
 async fn submitted(ledger: &Ledger, id: &str, cost: Value) {
     let intent = json!({ "id": id, "operation": "gen-2-pro", "at": 1_795_673_076 });
@@ -118,8 +102,7 @@ async fn submitted(ledger: &Ledger, id: &str, cost: Value) {
 }
 
 async fn a_negative_cost_counts_like_a_missing_one(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (_fixture, ledger) = Fixture::with_ledger(backend).await;
     submitted(&ledger, "a", json!(3)).await;
     submitted(&ledger, "b", json!(-400)).await;
     ledger.limits().set_budget(Scope::Ledger, Some(8.5)).await.unwrap();
@@ -131,8 +114,7 @@ async fn a_negative_cost_counts_like_a_missing_one(backend: Backend) {
 }
 
 async fn enormous_costs_are_counted_and_printed(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (_fixture, ledger) = Fixture::with_ledger(backend).await;
     for id in ["a", "b", "c"] {
         submitted(&ledger, id, json!(1e308)).await;
     }
@@ -144,8 +126,7 @@ async fn enormous_costs_are_counted_and_printed(backend: Backend) {
 }
 
 async fn a_run_refuses_a_budget_that_is_not_an_amount(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     for credits in [-1.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
         let batch = || fixture.batch(&ledger).jobs(jobs(1));
         for mut batch in [batch().budget(credits), batch().budget(100.0).price(credits)] {
@@ -162,8 +143,7 @@ async fn a_run_refuses_a_budget_that_is_not_an_amount(backend: Backend) {
 }
 
 async fn a_price_of_the_ledger_holds_until_a_cost_is_known(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     ledger.limits().set_price("gen-2-pro", Some(4.0.into())).await.unwrap();
     ledger.limits().set_budget(Scope::Ledger, Some(3.5)).await.unwrap();
     // For submissions without a job, too.
@@ -187,8 +167,7 @@ async fn a_price_of_the_ledger_holds_until_a_cost_is_known(backend: Backend) {
 }
 
 async fn the_second_of_two_first_submissions_waits_for_the_price(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (_fixture, ledger) = Fixture::with_ledger(backend).await;
     ledger.limits().set_budget(Scope::Ledger, Some(100.0)).await.unwrap();
     let intent = json!({ "id": "a", "operation": "gen-2-pro", "at": 1_795_673_076 });
     let intent: Intent = from_value(intent).unwrap();
@@ -201,8 +180,7 @@ async fn the_second_of_two_first_submissions_waits_for_the_price(backend: Backen
 }
 
 async fn a_retry_is_bounded_by_the_number_of_submissions(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     let count =
         async |ledger: &Ledger| ledger.jobs().get("fox").await.unwrap().unwrap().submissions;
     ledger.jobs().add([job("fox", "a fox [[error]]")]).await.unwrap();

@@ -8,11 +8,7 @@ use std::sync::{
 
 use imagekiln_batch::{JobState, Ledger, Resolution};
 use imagekiln_simulator::Config;
-use imagekiln_testbed::{
-    Runtime, Trial, name_of,
-    postgres::{POSTGRES, cluster},
-    test,
-};
+use imagekiln_testbed::{Trial, postgres::cluster};
 use sqlx_postgres::PgConnectOptions;
 use tokio::{
     io::{self, AsyncReadExt as _, AsyncWriteExt as _},
@@ -20,23 +16,16 @@ use tokio::{
 };
 
 use crate::{
-    support::{Fixture, PRICE, all, assert_equal, job, jobs, named, state},
+    support::{Fixture, PRICE, all, assert_equal, job, jobs, named, postgres, state},
     webhooks::delivery,
 };
 
-pub fn tests() -> Vec<Trial> {
+pub fn tests() -> Vec<Vec<Trial>> {
     vec![
-        trial(a_batch_survives),
-        trial(what_a_person_decides_is_recorded_once),
-        trial(a_webhook_finds_its_task_once),
+        postgres(a_batch_survives),
+        postgres(what_a_person_decides_is_recorded_once),
+        postgres(a_webhook_finds_its_task_once),
     ]
-}
-
-fn trial<F>(run: impl Fn() -> F + Copy + Send + 'static) -> Trial
-where
-    F: Future<Output = ()>,
-{
-    test(name_of(&run), &[POSTGRES], Runtime::CurrentThread, async move || run().await)
 }
 
 /// The tag with which PostgreSQL confirms a commit.

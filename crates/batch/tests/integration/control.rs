@@ -10,20 +10,18 @@ use std::{
     time::Duration,
 };
 
-use imagekiln::{
-    Billing, SubmitOptions,
-    journal::Origin,
-    types::{Gen2Flex, Gen2Pro},
-};
+use imagekiln::{Billing, SubmitOptions, journal::Origin, types::Gen2Pro};
 use imagekiln_batch::{Error, ErrorKind, Filter, Job, JobState, Ledger, Scope};
 use imagekiln_testbed::Trial;
 use serde_json::json;
 use tokio::time;
 
-use crate::support::{Backend, Fixture, PRICE, all, assert_equal, both, job, jobs, named, state};
+use crate::support::{
+    Backend, Fixture, PRICE, all, assert_equal, both, flex, job, jobs, named, state,
+};
 
-pub fn tests() -> Vec<Trial> {
-    let tests = [
+pub fn tests() -> Vec<Vec<Trial>> {
+    vec![
         both(a_paused_ledger_submits_nothing_until_it_is_resumed),
         both(a_pause_does_not_keep_a_foreign_ledger_waiting),
         both(a_paused_group_does_not_delay_the_others),
@@ -40,8 +38,7 @@ pub fn tests() -> Vec<Trial> {
         both(a_watch_sees_what_another_process_changes),
         both(a_watch_that_is_dropped_loses_no_change),
         both(a_job_keeps_the_values_of_the_program),
-    ];
-    tests.into_iter().flatten().collect()
+    ]
 }
 
 /// Opens the ledger as another process does that manages it.
@@ -56,13 +53,17 @@ fn group(name: &str, jobs: usize) -> impl Iterator<Item = Job> {
     (0..jobs).map(move |number| job(&format!("{name}-{number}"), "a fox").group(name))
 }
 
+/// Why the ledger refused a submission.
+pub fn refusal(refused: &imagekiln::Error) -> &Error {
+    refused.refusal().unwrap().downcast_ref().unwrap()
+}
+
 fn two_groups() -> Vec<Job> {
     group("anna", 5).chain(group("ben", 3)).collect()
 }
 
 async fn a_paused_ledger_submits_nothing_until_it_is_resumed(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     let manager = manage(&fixture, backend).await;
     manager.limits().pause(Scope::Ledger).await.unwrap();
     let mut batch = fixture.batch(&ledger).jobs(jobs(3));
@@ -82,8 +83,7 @@ async fn a_paused_ledger_submits_nothing_until_it_is_resumed(backend: Backend) {
 }
 
 async fn a_pause_does_not_keep_a_foreign_ledger_waiting(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     fixture.batch(&ledger).jobs(jobs(1)).run().await.unwrap();
     let other = fixture.new_ledger().await;
     other.limits().pause(Scope::Ledger).await.unwrap();
@@ -93,8 +93,7 @@ async fn a_pause_does_not_keep_a_foreign_ledger_waiting(backend: Backend) {
 }
 
 async fn a_paused_group_does_not_delay_the_others(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     ledger.limits().pause(Scope::Group("anna".to_owned())).await.unwrap();
     let mut batch = fixture.batch(&ledger).jobs(two_groups()).max_active(1);
     let manager = manage(&fixture, backend).await;
@@ -112,8 +111,7 @@ async fn a_paused_group_does_not_delay_the_others(backend: Backend) {
 }
 
 async fn the_budget_of_each_group_holds_for_its_jobs(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     ledger.limits().set_budget(Scope::EachGroup, Some(2.0 * PRICE)).await.unwrap();
     let others = jobs(2);
     let mut batch = fixture.batch(&ledger).jobs(two_groups().into_iter().chain(others));
@@ -132,18 +130,13 @@ async fn the_budget_of_each_group_holds_for_its_jobs(backend: Backend) {
     let limits = ledger.limits().list().await.unwrap();
     let of_anna = limits.iter().find(|limit| limit.scope == anna).unwrap();
     assert_equal(of_anna.credits, 4.0 * PRICE);
-    for credits in [-1.0, f64::NAN] {
-        let error = ledger.limits().set_budget(Scope::Ledger, Some(credits)).await.unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::State);
-    }
 }
 
 async fn a_budget_of_any_scope_holds_for_jobs(backend: Backend) {
     let operation = Scope::Operation("gen-2-pro".to_owned());
     let anna = Scope::Group("anna".to_owned());
     for scope in [Scope::Ledger, operation, anna, Scope::EachGroup] {
-        let fixture = Fixture::new(backend).await;
-        let ledger = fixture.ledger().await;
+        let (fixture, ledger) = Fixture::with_ledger(backend).await;
         ledger.limits().set_budget(scope.clone(), Some(2.0 * PRICE)).await.unwrap();
         let report = fixture.batch(&ledger).jobs(group("anna", 5)).run().await.unwrap();
         let states = (report.count(JobState::Saved), report.count(JobState::Queued));
@@ -176,8 +169,7 @@ async fn most_active(fixture: &Fixture, ledger: &Ledger, jobs: Vec<Job>) -> Hash
 }
 
 async fn a_group_has_at_most_as_many_active_tasks_as_its_cap(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     ledger.limits().set_max_active(Scope::EachGroup, Some(1)).await.unwrap();
     ledger.limits().set_max_active(Scope::Group("ben".to_owned()), Some(2)).await.unwrap();
     let most = most_active(&fixture, &ledger, two_groups()).await;
@@ -185,17 +177,9 @@ async fn a_group_has_at_most_as_many_active_tasks_as_its_cap(backend: Backend) {
 }
 
 async fn an_operation_has_at_most_as_many_active_tasks_as_its_cap(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
-    ledger
-        .limits()
-        .set_max_active(Scope::Operation("gen-2-pro".to_owned()), Some(2))
-        .await
-        .unwrap();
-    let flex = |number| {
-        let request = Gen2Flex::new(format!("fox {number}")).width(64).height(64);
-        Job::new(format!("flex-{number}"), format!("flex-{number}.jpg"), request)
-    };
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
+    let operation = Scope::Operation("gen-2-pro".to_owned());
+    ledger.limits().set_max_active(operation, Some(2)).await.unwrap();
     let jobs = jobs(6).into_iter().chain((0..4).map(flex)).collect();
     let most = most_active(&fixture, &ledger, jobs).await;
     assert_eq!((most["gen-2-pro"], most["gen-2-flex"]), (2, 4));
@@ -203,8 +187,7 @@ async fn an_operation_has_at_most_as_many_active_tasks_as_its_cap(backend: Backe
 
 /// In real time, because the clock of the ledger is not paused.
 async fn an_operation_has_at_most_as_many_submissions_a_minute_as_its_rate(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     // One each 255 ms, after four at once.
     let operation = Scope::Operation("gen-2-pro".to_owned());
     ledger.limits().set_rate(operation.clone(), Some(240)).await.unwrap();
@@ -217,7 +200,7 @@ async fn an_operation_has_at_most_as_many_submissions_a_minute_as_its_rate(backe
     let client = fixture.client().journal(ledger.clone()).build().unwrap();
     let _task = client.submit(Gen2Pro::new("a fox")).await.unwrap();
     let refused = client.submit(Gen2Pro::new("a fox")).await.unwrap_err();
-    let refusal = refused.refusal().unwrap().downcast_ref::<Error>().unwrap();
+    let refusal = refusal(&refused);
     assert_eq!(refusal.kind(), ErrorKind::Rate);
     let start = "the rate of the ledger, 1 a minute, is used up; try again in ";
     assert!(refusal.to_string().starts_with(start), "{refusal}");
@@ -228,8 +211,7 @@ async fn an_operation_has_at_most_as_many_submissions_a_minute_as_its_rate(backe
 }
 
 async fn the_journal_of_a_client_refuses_what_a_budget_does_not_allow(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     let client = fixture.client().journal(ledger.clone()).build().unwrap();
     let submit = async |group: &str| {
         let request = Gen2Pro::new("a fox").width(64).height(64);
@@ -239,31 +221,27 @@ async fn the_journal_of_a_client_refuses_what_a_budget_does_not_allow(backend: B
     ledger.limits().set_budget(Scope::EachGroup, Some(PRICE)).await.unwrap();
     let _tasks = [submit("anna").await.unwrap(), submit("ben").await.unwrap()];
     let refused = submit("anna").await.unwrap_err();
-    let refusal = refused.refusal().unwrap().downcast_ref::<Error>().unwrap();
-    assert_eq!(refusal.kind(), ErrorKind::Budget);
-    assert!(refusal.to_string().starts_with("the budget of the group `anna` is used up"));
-    assert_eq!(refusal.limited_scope(), Some(&Scope::Group("anna".to_owned())));
+    let of_anna = refusal(&refused);
+    assert_eq!(of_anna.kind(), ErrorKind::Budget);
+    assert!(of_anna.to_string().starts_with("the budget of the group `anna` is used up"));
+    assert_eq!(of_anna.limited_scope(), Some(&Scope::Group("anna".to_owned())));
     ledger.limits().set_budget(Scope::EachGroup, None).await.unwrap();
     ledger.limits().set_max_active(Scope::Group("ben".to_owned()), Some(1)).await.unwrap();
     let refused = submit("ben").await.unwrap_err();
-    let refusal = refused.refusal().unwrap().downcast_ref::<Error>().unwrap();
-    assert_eq!(refusal.kind(), ErrorKind::ActiveTasks);
+    assert_eq!(refusal(&refused).kind(), ErrorKind::ActiveTasks);
     ledger.limits().set_budget(Scope::Group("carl".to_owned()), Some(0.0)).await.unwrap();
     let refused = submit("carl").await.unwrap_err().refusal().unwrap().to_string();
     assert!(refused.contains(": 0.00 of 0.00 credits are spent"), "{refused}");
     ledger.limits().pause(Scope::Ledger).await.unwrap();
     let refused = submit("anna").await.unwrap_err();
-    let refusal = refused.refusal().unwrap().downcast_ref::<Error>().unwrap();
-    assert_eq!(
-        (refusal.kind(), refusal.limited_scope()),
-        (ErrorKind::Paused, Some(&Scope::Ledger))
-    );
+    let refusal = refusal(&refused);
+    let expected = (ErrorKind::Paused, Some(&Scope::Ledger));
+    assert_eq!((refusal.kind(), refusal.limited_scope()), expected);
     assert_eq!(fixture.accepted(), 2);
 }
 
 async fn a_submission_needs_a_group_that_limits_can_name(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     ledger.limits().set_budget(Scope::EachGroup, Some(0.0)).await.unwrap();
     let client = fixture.client().journal(ledger).build().unwrap();
     for group in [String::new(), "a".repeat(201)] {
@@ -275,8 +253,7 @@ async fn a_submission_needs_a_group_that_limits_can_name(backend: Backend) {
 }
 
 async fn jobs_with_a_higher_priority_are_submitted_first(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     let jobs = (0..6).map(|number| job(&number.to_string(), "a fox").priority(number % 3));
     ledger.jobs().add(jobs).await.unwrap();
     assert_eq!(ledger.jobs().set_priority(&named("3"), 9).await.unwrap(), 1);
@@ -292,8 +269,7 @@ async fn jobs_with_a_higher_priority_are_submitted_first(backend: Backend) {
 }
 
 async fn a_job_that_is_not_submitted_can_be_cancelled(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     let manager = manage(&fixture, backend).await;
     let mut batch = fixture.batch(&ledger).jobs(two_groups()).max_active(1);
     let cancel = async {
@@ -318,8 +294,7 @@ async fn a_job_that_is_not_submitted_can_be_cancelled(backend: Backend) {
 }
 
 async fn the_spending_agrees_with_the_account(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     fixture.simulator.faults().add("reply-lost:once").unwrap();
     let mut batch = fixture.batch(&ledger).jobs(two_groups()).max_active(1);
     batch.run().await.unwrap();
@@ -339,8 +314,7 @@ async fn the_spending_agrees_with_the_account(backend: Backend) {
 }
 
 async fn a_watch_sees_what_another_process_changes(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     ledger.jobs().add([job("old", "a fox")]).await.unwrap();
     let mut watch = manage(&fixture, backend).await.jobs().watch().await.unwrap();
     let mut batch = fixture.batch(&ledger).jobs(jobs(3));
@@ -360,8 +334,7 @@ async fn a_watch_sees_what_another_process_changes(backend: Backend) {
 }
 
 async fn a_watch_that_is_dropped_loses_no_change(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (_fixture, ledger) = Fixture::with_ledger(backend).await;
     for polls in 0..6 {
         let mut watch = ledger.jobs().watch().await.unwrap();
         ledger.jobs().add([job(&polls.to_string(), "a fox")]).await.unwrap();

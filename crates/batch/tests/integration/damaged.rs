@@ -7,24 +7,23 @@ use imagekiln_testbed::Trial;
 
 use crate::support::{Backend, Fixture, PRICE, assert_equal, both, chain, job, jobs, named, state};
 
-pub fn tests() -> Vec<Trial> {
-    let tests = [
+pub fn tests() -> Vec<Vec<Trial>> {
+    vec![
         both(the_other_jobs_continue),
         both(a_run_stops_after_several_damaged_pictures_in_a_row),
         both(a_damaged_picture_is_downloaded_again),
         both(a_damaged_picture_that_expired_can_be_paid_for_again),
         both(a_damaged_file_is_accepted),
         both(a_damaged_picture_is_given_up),
-    ];
-    tests.into_iter().flatten().collect()
+    ]
 }
 
 const DAMAGED: &str = "a fox [[damaged:always]]";
 
 /// A ledger with a damaged job, and the path of its file.
-async fn damaged(fixture: &Fixture) -> (Ledger, String) {
+async fn damaged(fixture: &Fixture, prompt: &str) -> (Ledger, String) {
     let ledger = fixture.ledger().await;
-    let report = fixture.batch(&ledger).jobs([job("fox", DAMAGED)]).run().await.unwrap();
+    let report = fixture.batch(&ledger).jobs([job("fox", prompt)]).run().await.unwrap();
     assert_eq!(report.count(JobState::Damaged), 1);
     let status = ledger.jobs().get("fox").await.unwrap().unwrap();
     (ledger, status.location.unwrap())
@@ -32,8 +31,7 @@ async fn damaged(fixture: &Fixture) -> (Ledger, String) {
 
 async fn the_other_jobs_continue(backend: Backend) {
     for fault in ["damaged", "truncated", "html", "wrong-kind=text"] {
-        let fixture = Fixture::new(backend).await;
-        let ledger = fixture.ledger().await;
+        let (fixture, ledger) = Fixture::with_ledger(backend).await;
         let one = job("fox", &format!("a fox [[{fault}:always]]"));
         let mut batch = fixture.batch(&ledger).max_active(2).jobs([one]).jobs(jobs(7));
 
@@ -56,8 +54,7 @@ async fn the_other_jobs_continue(backend: Backend) {
 }
 
 async fn a_run_stops_after_several_damaged_pictures_in_a_row(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     fixture.simulator.faults().add("damaged").unwrap();
 
     let error = fixture.batch(&ledger).max_active(1).jobs(jobs(9)).run().await.unwrap_err();
@@ -71,7 +68,7 @@ async fn a_run_stops_after_several_damaged_pictures_in_a_row(backend: Backend) {
 async fn a_damaged_picture_is_downloaded_again(backend: Backend) {
     let fixture = Fixture::new(backend).await;
     fixture.simulator.faults().add("damaged:8x").unwrap();
-    let (ledger, kept) = damaged_by_rule(&fixture).await;
+    let (ledger, kept) = damaged(&fixture, "a fox").await;
 
     assert_eq!(ledger.jobs().retry(&named("fox"), None).await.unwrap(), 1);
     let status = ledger.jobs().get("fox").await.unwrap().unwrap();
@@ -83,18 +80,10 @@ async fn a_damaged_picture_is_downloaded_again(backend: Backend) {
     assert!(Path::new(&kept).exists());
 }
 
-async fn damaged_by_rule(fixture: &Fixture) -> (Ledger, String) {
-    let ledger = fixture.ledger().await;
-    let report = fixture.batch(&ledger).jobs([job("fox", "a fox")]).run().await.unwrap();
-    assert_eq!(report.count(JobState::Damaged), 1);
-    let status = ledger.jobs().get("fox").await.unwrap().unwrap();
-    (ledger, status.location.unwrap())
-}
-
 async fn a_damaged_picture_that_expired_can_be_paid_for_again(backend: Backend) {
     let fixture = Fixture::new(backend).await;
     fixture.simulator.faults().add("damaged:8x").unwrap();
-    let (ledger, _) = damaged_by_rule(&fixture).await;
+    let (ledger, _) = damaged(&fixture, "a fox").await;
     fixture.simulator.clock().advance(Duration::from_secs(601));
     fixture.simulator.faults().add("early-expiry").unwrap();
 
@@ -110,7 +99,7 @@ async fn a_damaged_picture_that_expired_can_be_paid_for_again(backend: Backend) 
 
 async fn a_damaged_file_is_accepted(backend: Backend) {
     let fixture = Fixture::new(backend).await;
-    let (ledger, kept) = damaged(&fixture).await;
+    let (ledger, kept) = damaged(&fixture, DAMAGED).await;
     let (bytes, picture) = (fs::read(&kept).unwrap(), kept.strip_suffix(".damaged").unwrap());
 
     fs::write(picture, "another file").unwrap();
@@ -134,7 +123,7 @@ async fn a_damaged_file_is_accepted(backend: Backend) {
 
 async fn a_damaged_picture_is_given_up(backend: Backend) {
     let fixture = Fixture::new(backend).await;
-    let (ledger, kept) = damaged(&fixture).await;
+    let (ledger, kept) = damaged(&fixture, DAMAGED).await;
     let error = ledger.jobs().resolve("fox", Resolution::NotPaid).await.unwrap_err();
     assert_eq!(error.to_string(), "job `fox` is damaged, not unknown; nothing was changed");
     assert_eq!(ledger.jobs().archive(Duration::ZERO).await.unwrap(), 0);

@@ -11,15 +11,14 @@ use crate::{
     webhooks::{delivery, with_lost_job},
 };
 
-pub fn tests() -> Vec<Trial> {
-    let tests = [
+pub fn tests() -> Vec<Vec<Trial>> {
+    vec![
         both(unknown_jobs_are_resolved_by_filter),
         both(a_job_that_is_not_paid_is_submitted_once_more),
         both(a_submission_that_may_still_be_sent_is_left_out),
         both(a_webhook_counts_more_than_a_decision),
         both(the_time_of_a_submission_is_known),
-    ];
-    tests.into_iter().flatten().collect()
+    ]
 }
 
 /// A ledger with these jobs, whose responses were lost.
@@ -117,8 +116,7 @@ async fn a_submission_that_may_still_be_sent_is_left_out(backend: Backend) {
 
 async fn a_webhook_counts_more_than_a_decision(backend: Backend) {
     for resolution in [Resolution::NotPaid, Resolution::Paid] {
-        let fixture = Fixture::new(backend).await;
-        let ledger = fixture.ledger().await;
+        let (fixture, ledger) = Fixture::with_ledger(backend).await;
         let mut batch = with_lost_job(&fixture, &ledger).await;
         let (token, event) = delivery(&fixture);
         let (every, callbacks) = (Filter::default(), batch.callbacks());

@@ -1,20 +1,15 @@
 //! Jobs that a limit holds back: their reasons, and their order.
 
 use imagekiln_batch::{Filter, Job, JobState, JobStatus, Scope};
-use imagekiln_testbed::{Runtime, Trial, test};
+use imagekiln_testbed::{Runtime, Trial};
 
-use crate::support::{Backend, Fixture, PRICE, both, job, jobs};
+use crate::support::{Backend, Fixture, PRICE, both, each, job, jobs};
 
-pub fn tests() -> Vec<Trial> {
-    let in_order = |backend: Backend| {
-        let name = format!("held::jobs_are_submitted_in_their_order::{backend}");
-        test(name, backend.requirements(), Runtime::MultiThread, async move || {
-            jobs_are_submitted_in_their_order(backend).await
-        })
-    };
-    let mut tests = both(every_queued_job_that_a_limit_holds_back_has_its_reason);
-    tests.extend(Backend::ALL.map(in_order));
-    tests
+pub fn tests() -> Vec<Vec<Trial>> {
+    vec![
+        both(every_queued_job_that_a_limit_holds_back_has_its_reason),
+        each(Runtime::MultiThread, jobs_are_submitted_in_their_order),
+    ]
 }
 
 /// The first five jobs are those of a group.
@@ -24,8 +19,7 @@ fn grouped(number: usize) -> Job {
 }
 
 async fn every_queued_job_that_a_limit_holds_back_has_its_reason(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     ledger.jobs().add((0..8).map(grouped)).await.unwrap();
     let has_reason = async |reason: &str, count: usize| {
         let is_held = |job: &JobStatus| job.reason.as_deref().is_some_and(|it| it.contains(reason));
@@ -60,8 +54,7 @@ async fn every_queued_job_that_a_limit_holds_back_has_its_reason(backend: Backen
 
 /// Also those that start at the same moment.
 async fn jobs_are_submitted_in_their_order(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     ledger.limits().set_price("gen-2-pro", Some(PRICE.into())).await.unwrap();
     for (cap, pictures) in [(Some(1), 6_u32), (None, 30), (Some(3), 60)] {
         ledger.limits().set_max_active(Scope::Ledger, cap).await.unwrap();

@@ -7,20 +7,17 @@ use imagekiln_testbed::Trial;
 
 use crate::support::{Backend, Fixture, MARKER, both, closed, job, jobs, open, sqlite, state};
 
-pub fn tests() -> Vec<Trial> {
-    let files = [
+pub fn tests() -> Vec<Vec<Trial>> {
+    vec![
         sqlite(a_copied_ledger_pays_for_nothing),
         sqlite(a_renamed_ledger_is_the_same),
         sqlite(a_ledger_that_lost_submissions_pays_for_nothing),
-    ];
-    let tests = [
         both(a_new_ledger_pays_for_nothing_at_a_marked_output),
         both(a_person_can_pay_again),
         both(paid_jobs_are_continued_at_a_foreign_output),
         both(changed_pictures_are_not_adopted),
         both(nothing_is_sent_if_the_marker_cannot_be_written),
-    ];
-    files.into_iter().chain(tests.into_iter().flatten()).collect()
+    ]
 }
 
 #[track_caller]
@@ -66,8 +63,7 @@ async fn a_person_can_pay_again(backend: Backend) {
 }
 
 async fn paid_jobs_are_continued_at_a_foreign_output(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     fixture.simulator.faults().add("spurious-not-found@poll:always").unwrap();
     fixture.batch(&ledger).jobs([job("paid", "a fox")]).run().await.unwrap();
     fixture.simulator.faults().clear();
@@ -83,8 +79,7 @@ async fn paid_jobs_are_continued_at_a_foreign_output(backend: Backend) {
 }
 
 async fn nothing_is_sent_if_the_marker_cannot_be_written(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     let marker = fixture.output().join(MARKER);
     fs::create_dir_all(&marker).unwrap();
     let mut batch = fixture.batch(&ledger).jobs(jobs(2));
@@ -112,8 +107,7 @@ async fn changed_pictures_are_not_adopted(backend: Backend) {
 }
 
 async fn a_copied_ledger_pays_for_nothing() {
-    let fixture = Fixture::new(Backend::Sqlite).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(Backend::Sqlite).await;
     fixture.batch(&ledger).jobs(jobs(1)).run().await.unwrap();
     ledger.jobs().add(jobs(2)).await.unwrap();
     let copy = fixture.directory.path().join("copy.db");
@@ -135,8 +129,7 @@ async fn a_copied_ledger_pays_for_nothing() {
 }
 
 async fn a_renamed_ledger_is_the_same() {
-    let fixture = Fixture::new(Backend::Sqlite).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(Backend::Sqlite).await;
     fixture.batch(&ledger).jobs(jobs(1)).run().await.unwrap();
     let renamed = fixture.directory.path().join("renamed.db");
     fs::rename(closed(&fixture, ledger).await, &renamed).unwrap();
@@ -146,8 +139,7 @@ async fn a_renamed_ledger_is_the_same() {
 }
 
 async fn a_ledger_that_lost_submissions_pays_for_nothing() {
-    let fixture = Fixture::new(Backend::Sqlite).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(Backend::Sqlite).await;
     fixture.batch(&ledger).jobs(jobs(2)).run().await.unwrap();
     let file = closed(&fixture, ledger).await;
     let backup = fs::read(&file).unwrap();

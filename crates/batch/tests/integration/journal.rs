@@ -11,8 +11,8 @@ use serde_json::json;
 
 use crate::support::{Backend, Fixture, both, is_picture, job, reason, state};
 
-pub fn tests() -> Vec<Trial> {
-    let tests = [
+pub fn tests() -> Vec<Vec<Trial>> {
+    vec![
         both(a_single_submission_is_resumed_from_the_ledger),
         both(submissions_of_a_process_that_runs_are_not_resumed_by_others),
         both(only_a_worker_can_submit_a_job),
@@ -22,8 +22,7 @@ pub fn tests() -> Vec<Trial> {
         both(a_task_that_a_person_found_is_handed_in),
         both(only_the_task_of_a_lost_response_is_handed_in),
         both(tasks_of_two_regions_may_have_the_same_id),
-    ];
-    tests.into_iter().flatten().collect()
+    ]
 }
 
 fn fox() -> Gen2Pro {
@@ -76,8 +75,7 @@ async fn submissions_of_a_process_that_runs_are_not_resumed_by_others(backend: B
 }
 
 async fn only_a_worker_can_submit_a_job(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     ledger.jobs().add([job("fox", "a red fox")]).await.unwrap();
     let client = fixture.client().journal(ledger.clone()).build().unwrap();
     let ticket = json!({"imagekiln_batch": {"job": 1, "worker": 1}});

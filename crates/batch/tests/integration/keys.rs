@@ -13,16 +13,15 @@ use tokio::time;
 
 use crate::support::{Backend, Fixture, both, chain, job, named, reason, state};
 
-pub fn tests() -> Vec<Trial> {
-    let tests = [
+pub fn tests() -> Vec<Vec<Trial>> {
+    vec![
         both(a_key_is_paid_once_on_a_ledger),
         both(a_lost_response_leaves_its_key_undecided),
         both(a_job_is_the_picture_of_its_name),
         both(a_job_is_submitted_by_its_batch_only),
         both(a_key_is_no_name_for_a_job),
         both(a_retried_job_is_the_next_attempt),
-    ];
-    tests.into_iter().flatten().collect()
+    ]
 }
 
 fn fox() -> Gen2Pro {
@@ -44,8 +43,7 @@ fn saved(once: Once) -> PathBuf {
 }
 
 async fn a_key_is_paid_once_on_a_ledger(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     let other = fixture.another(&ledger).await;
     let clients = [client(&fixture, &ledger), client(&fixture, &other)];
     let submit = |client: usize| clients[client].submit_once("cover", fox());
@@ -73,8 +71,7 @@ async fn a_key_is_paid_once_on_a_ledger(backend: Backend) {
 }
 
 async fn a_lost_response_leaves_its_key_undecided(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     let first = client(&fixture, &ledger);
     fixture.simulator.faults().add("reply-lost:once").unwrap();
     first.submit_once("cover", fox()).await.unwrap_err();
@@ -106,8 +103,7 @@ async fn a_lost_response_leaves_its_key_undecided(backend: Backend) {
 }
 
 async fn a_job_is_the_picture_of_its_name(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     fixture.batch(&ledger).jobs([job("cover", "a red fox")]).run().await.unwrap();
     let path = ledger.jobs().get("cover").await.unwrap().unwrap().location.unwrap();
     let client = client(&fixture, &ledger);
@@ -127,8 +123,7 @@ async fn a_job_is_the_picture_of_its_name(backend: Backend) {
 }
 
 async fn a_job_is_submitted_by_its_batch_only(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     ledger.jobs().add([job("cover", "a red fox")]).await.unwrap();
     let client = client(&fixture, &ledger);
     let error = client.submit_once("cover", fox()).await.unwrap_err();
@@ -142,8 +137,7 @@ async fn a_job_is_submitted_by_its_batch_only(backend: Backend) {
 }
 
 async fn a_key_is_no_name_for_a_job(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     let client = client(&fixture, &ledger);
     let paid = task(client.submit_once("cover", fox()).await.unwrap());
     let error = ledger.jobs().add([job("cover", "a red fox")]).await.unwrap_err();
@@ -163,8 +157,7 @@ async fn a_key_is_no_name_for_a_job(backend: Backend) {
 }
 
 async fn a_retried_job_is_the_next_attempt(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     let prompt = "a fox [[error]]";
     let request = Gen2Pro::new(prompt).width(64).height(64);
     fixture.batch(&ledger).jobs([job("cover", prompt)]).run().await.unwrap();

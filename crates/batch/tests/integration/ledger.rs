@@ -8,11 +8,7 @@ use std::{
 
 use imagekiln::{Client, journal::Directory, types::Gen2Pro};
 use imagekiln_batch::{Batch, Error, ErrorKind, Filter, Job, JobState, Ledger, Scope};
-use imagekiln_testbed::{
-    Runtime, Trial, name_of,
-    postgres::{POSTGRES, cluster},
-    test,
-};
+use imagekiln_testbed::{Trial, postgres::cluster};
 use rusqlite::Connection;
 use sqlx_core::{
     connection::{ConnectOptions as _, Connection as _},
@@ -21,10 +17,10 @@ use sqlx_core::{
 use sqlx_postgres::PgConnectOptions;
 use tokio::task::JoinSet;
 
-use crate::support::{Backend, Fixture, all, both, chain, job, jobs, sqlite};
+use crate::support::{Backend, Fixture, all, both, chain, job, jobs, postgres, sqlite};
 
-pub fn tests() -> Vec<Trial> {
-    let files = [
+pub fn tests() -> Vec<Vec<Trial>> {
+    vec![
         sqlite(a_ledger_can_be_opened_only_once),
         sqlite(a_closed_ledger_can_be_opened_while_a_clone_exists),
         sqlite(a_batch_does_not_replace_the_journal_of_its_client),
@@ -34,25 +30,16 @@ pub fn tests() -> Vec<Trial> {
         sqlite(a_file_that_is_not_a_ledger_is_not_changed),
         sqlite(a_url_of_another_database_is_not_a_file),
         sqlite(secrets_are_not_in_the_ledger),
-    ];
-    let jobs = [
         both(a_ledger_of_a_later_version_is_refused),
         both(adding_the_same_jobs_again_changes_nothing),
         both(all_jobs_are_added_or_none),
         both(many_jobs_are_added_in_their_order),
         both(several_processes_add_the_same_jobs),
         both(several_processes_add_the_same_job_at_the_same_moment),
-    ];
-    let name = name_of(&many_jobs_are_added_again_in_a_moment);
-    let run = many_jobs_are_added_again_in_a_moment;
-    let again = test(name, &[POSTGRES], Runtime::CurrentThread, run);
-    let name = name_of(&a_lock_that_does_not_become_free_is_an_error);
-    let run = a_lock_that_does_not_become_free_is_an_error;
-    let locked = test(name, &[POSTGRES], Runtime::CurrentThread, run);
-    let name = name_of(&several_processes_create_a_ledger_at_the_same_moment);
-    let run = several_processes_create_a_ledger_at_the_same_moment;
-    let created = test(name, &[POSTGRES], Runtime::CurrentThread, run);
-    files.into_iter().chain(jobs.into_iter().flatten()).chain([again, locked, created]).collect()
+        postgres(many_jobs_are_added_again_in_a_moment),
+        postgres(a_lock_that_does_not_become_free_is_an_error),
+        postgres(several_processes_create_a_ledger_at_the_same_moment),
+    ]
 }
 
 async fn new_ledger() -> (tempfile::TempDir, Ledger) {
@@ -256,8 +243,7 @@ async fn secrets_are_not_in_the_ledger() {
 
 /// Between the check whether a job is there and its insertion, another process may insert it.
 async fn several_processes_add_the_same_job_at_the_same_moment(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     let mut ledgers = vec![ledger.clone()];
     for _ in 0..3 {
         ledgers.push(fixture.another(&ledger).await);
@@ -277,8 +263,7 @@ async fn several_processes_add_the_same_job_at_the_same_moment(backend: Backend)
 }
 
 async fn several_processes_add_the_same_jobs(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     let (other, third) = (fixture.another(&ledger).await, fixture.another(&ledger).await);
     let backward = jobs(1200).into_iter().rev();
     let few = jobs(1210).into_iter().skip(1190);

@@ -43,6 +43,7 @@ fn main() {
         damaged::tests(),
         decisions::tests(),
         dispatch::tests(),
+        dispatch::unknown::tests(),
         examples::tests(),
         held::tests(),
         identity::tests(),
@@ -62,5 +63,5 @@ fn main() {
         webhooks::tests(),
         workers::tests(),
     ];
-    imagekiln_testbed::run(tests.into_iter().flatten().collect());
+    imagekiln_testbed::run(tests.into_iter().flatten().flatten().collect());
 }

@@ -1,18 +1,16 @@
 //! Jobs that a person queues again, removes or lists.
 
-use std::sync::Arc;
-
 use imagekiln_batch::{Filter, JobState, Prices};
 use imagekiln_testbed::Trial;
 use serde_json::Value;
-use tokio::{sync::Notify, time};
+use tokio::time;
 
 use crate::support::{
-    Backend, FAST, Fixture, PRICE, all, assert_equal, both, job, jobs, named, state,
+    Backend, FAST, Fixture, PRICE, all, assert_equal, both, job, jobs, named, notifying, state,
 };
 
-pub fn tests() -> Vec<Trial> {
-    let tests = [
+pub fn tests() -> Vec<Vec<Trial>> {
+    vec![
         both(a_failed_job_is_retried),
         both(only_jobs_that_ended_are_retried),
         both(a_job_is_forgotten_but_not_its_cost),
@@ -21,13 +19,11 @@ pub fn tests() -> Vec<Trial> {
         both(the_ledger_knows_requests_and_prices),
         both(jobs_are_listed_in_pages),
         both(jobs_that_match_are_retried_and_forgotten),
-    ];
-    tests.into_iter().flatten().collect()
+    ]
 }
 
 async fn a_failed_job_is_retried(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     let mut batch = fixture.batch(&ledger).jobs([job("fox", "a fox [[error]]")]);
     for times in 1..=2 {
         assert_eq!(batch.run().await.unwrap().count(JobState::Failed), 1);
@@ -42,8 +38,7 @@ async fn a_failed_job_is_retried(backend: Backend) {
 }
 
 async fn only_jobs_that_ended_are_retried(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     fixture.batch(&ledger).jobs(jobs(1)).run().await.unwrap();
     for name in ["0", "wolf"] {
         assert_eq!(ledger.jobs().retry(&named(name), None).await.unwrap(), 0);
@@ -52,8 +47,7 @@ async fn only_jobs_that_ended_are_retried(backend: Backend) {
 }
 
 async fn a_job_is_forgotten_but_not_its_cost(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     let mut batch = fixture.batch(&ledger).budget(2.0 * PRICE).jobs([job("saved", "a fox")]);
     batch.run().await.unwrap();
     ledger.jobs().add(jobs(2)).await.unwrap();
@@ -72,14 +66,11 @@ async fn a_job_is_forgotten_but_not_its_cost(backend: Backend) {
 
 /// The worker has claimed both jobs, and submits the second one when the first one is saved.
 async fn a_claimed_job_can_be_forgotten(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     time::resume();
     fixture.simulator.clock().set_speed(0.0);
-    let is_active = Arc::new(Notify::new());
-    let active = Arc::clone(&is_active);
     let batch = fixture.batch(&ledger).max_active(1).jobs(jobs(2));
-    let mut batch = batch.on_change(move |_| active.notify_one());
+    let (mut batch, is_active) = notifying(batch, JobState::Submitted);
     let (report, ()) = tokio::join!(batch.run(), async {
         is_active.notified().await;
         ledger.jobs().forget(&named("1")).await.unwrap();
@@ -94,8 +85,7 @@ async fn a_claimed_job_can_be_forgotten(backend: Backend) {
 }
 
 async fn a_job_that_may_be_billed_is_not_forgotten(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     let lost = [job("lost", "a fox [[reply-lost]]"), job("missing", "a fox [[not-found]]")];
     fixture.batch(&ledger).jobs(lost).run().await.unwrap();
     for (name, expected) in [("lost", JobState::Unknown), ("missing", JobState::Submitted)] {
@@ -105,8 +95,7 @@ async fn a_job_that_may_be_billed_is_not_forgotten(backend: Backend) {
 }
 
 async fn the_ledger_knows_requests_and_prices(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     assert_eq!(ledger.limits().prices().await.unwrap(), Prices::default());
     fixture.batch(&ledger).jobs(jobs(1)).run().await.unwrap();
     assert_eq!(ledger.limits().prices().await.unwrap().of("gen-2-pro"), Some(PRICE.into()));
@@ -139,8 +128,7 @@ async fn jobs_are_listed_in_pages(backend: Backend) {
 async fn jobs_that_match_are_retried_and_forgotten(backend: Backend) {
     /// More than a transaction changes.
     const MANY: u64 = 1_100;
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     let failing = ["fox", "wolf"].map(|name| job(name, "a fox [[error]]").group("anna"));
     let mut batch = fixture.batch(&ledger).jobs(failing);
     batch.run().await.unwrap();
@@ -152,9 +140,8 @@ async fn jobs_that_match_are_retried_and_forgotten(backend: Backend) {
 
     let anna = Filter { group: Some("anna".to_owned()), ..Filter::default() };
     assert_eq!(ledger.jobs().retry(&anna, Some(2)).await.unwrap(), 1);
-    let state_of = async |name| ledger.jobs().get(name).await.unwrap().unwrap().state;
-    assert_eq!(state_of("fox").await, JobState::Queued);
-    assert_eq!(state_of("wolf").await, JobState::Failed);
+    assert_eq!(state(&ledger, "fox").await, JobState::Queued);
+    assert_eq!(state(&ledger, "wolf").await, JobState::Failed);
     let cancelled = Filter::states([JobState::Cancelled]);
     assert_eq!(ledger.jobs().retry(&cancelled, None).await.unwrap(), MANY);
     assert_eq!(ledger.jobs().retry(&cancelled, None).await.unwrap(), 0);

@@ -5,20 +5,22 @@ use imagekiln::{
     journal::{Intent, Journal as _},
     types::Gen2Pro,
 };
-use imagekiln_batch::{Advanced, Batch, Error, ErrorKind, JobState, Scope};
+use imagekiln_batch::{Advanced, ErrorKind, JobState, Scope};
 use imagekiln_testbed::Trial;
 use serde_json::json;
 
-use crate::support::{Backend, Fixture, both, jobs};
+use crate::{
+    control::refusal,
+    support::{Backend, Fixture, both, jobs},
+};
 
-pub fn tests() -> Vec<Trial> {
-    let tests = [
+pub fn tests() -> Vec<Vec<Trial>> {
+    vec![
         both(a_refusal_in_one_process_pauses_the_others),
         both(lost_responses_in_one_process_pause_the_others),
         both(the_task_of_a_lost_submission_ends_an_outage),
         both(a_probe_whose_transaction_is_repeated_ends_the_outage),
-    ];
-    tests.into_iter().flatten().collect()
+    ]
 }
 
 /// The service accepts three submissions, whose responses are lost.
@@ -31,11 +33,10 @@ async fn lose_three(fixture: &Fixture, client: &Client) {
 }
 
 async fn a_refusal_in_one_process_pauses_the_others(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     let other = fixture.another(&ledger).await;
-    let wrong = Batch::open(fixture.client().api_key("wrong"), ledger.clone()).unwrap();
-    let mut wrong = wrong.save_to(fixture.output()).jobs(jobs(9));
+    let wrong = fixture.batch_of(fixture.client().api_key("wrong"), &ledger);
+    let mut wrong = wrong.jobs(jobs(9));
     assert_eq!(wrong.run().await.unwrap_err().kind(), ErrorKind::Outage);
 
     // A minute without a probe.
@@ -45,7 +46,7 @@ async fn a_refusal_in_one_process_pauses_the_others(backend: Backend) {
     assert!(outage.kind == "auth" && outage.pauses >= 1, "{outage:?}");
     let client = fixture.client().journal(other.clone()).build().unwrap();
     let refused = client.submit(Gen2Pro::new("a fox")).await.unwrap_err();
-    let refusal = refused.refusal().unwrap().downcast_ref::<Error>().unwrap();
+    let refusal = refusal(&refused);
     assert_eq!(refusal.kind(), ErrorKind::Outage, "{refusal}");
     assert!(refusal.to_string().contains("403"), "{refusal}");
     let dispatcher = fixture.batch(&other).dispatcher().await.unwrap();
@@ -60,8 +61,7 @@ async fn a_refusal_in_one_process_pauses_the_others(backend: Backend) {
 }
 
 async fn lost_responses_in_one_process_pause_the_others(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     let other = fixture.another(&ledger).await;
     let client = fixture.client().journal(ledger.clone()).build().unwrap();
     lose_three(&fixture, &client).await;
@@ -75,8 +75,7 @@ async fn lost_responses_in_one_process_pause_the_others(backend: Backend) {
 }
 
 async fn the_task_of_a_lost_submission_ends_an_outage(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     let client = fixture.client().journal(ledger.clone()).build().unwrap();
     lose_three(&fixture, &client).await;
     assert!(!ledger.limits().outages().await.unwrap().is_empty());
@@ -89,8 +88,7 @@ async fn the_task_of_a_lost_submission_ends_an_outage(backend: Backend) {
 
 /// The database committed the transaction of the probe, but the connection broke before it said so.
 async fn a_probe_whose_transaction_is_repeated_ends_the_outage(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     let other = fixture.another(&ledger).await;
     lose_three(&fixture, &fixture.client().journal(ledger.clone()).build().unwrap()).await;
     fixture.execute("UPDATE imagekiln.outages SET until = 0").await;

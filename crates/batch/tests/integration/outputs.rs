@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use crate::support::{Backend, Fixture, all, both, chain, is_picture, job, reason, state};
 
-pub fn tests() -> Vec<Trial> {
-    let tests = [
+pub fn tests() -> Vec<Vec<Trial>> {
+    vec![
         both(a_template_names_the_picture),
         both(two_jobs_have_two_places),
         both(an_invalid_template_is_refused),
@@ -18,13 +18,11 @@ pub fn tests() -> Vec<Trial> {
         both(the_record_of_a_saved_job_has_the_digest_of_its_description),
         both(an_output_that_cannot_be_used_costs_nothing),
         both(a_saved_picture_is_read_unless_it_was_removed),
-    ];
-    tests.into_iter().flatten().collect()
+    ]
 }
 
 async fn a_template_names_the_picture(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     let request = |prompt: &str| Gen2Pro::new(prompt).width(64).height(64).seed(7);
     let jobs = [
         Job::new("one", "{model}/{date}/{index:03}-{slug}-{seed}.{ext}", request("A red fox!")),
@@ -53,8 +51,7 @@ fn time_of(job: &JobStatus) -> String {
 
 /// Some filesystems do not distinguish upper case and lower case.
 async fn two_jobs_have_two_places(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     let request = || Gen2Pro::new("a fox").width(64).height(64).seed(7);
     let jobs =
         ["Fox-{seed}.jpg", "fox-{seed}.jpg"].map(|target| Job::new(target, target, request()));
@@ -66,8 +63,7 @@ async fn two_jobs_have_two_places(backend: Backend) {
 }
 
 async fn an_invalid_template_is_refused(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (_fixture, ledger) = Fixture::with_ledger(backend).await;
     let invalid = Job::new("fox", "{sed}.jpg", Gen2Pro::new("a fox"));
     let error = ledger.jobs().add([invalid]).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Job);
@@ -76,8 +72,7 @@ async fn an_invalid_template_is_refused(backend: Backend) {
 }
 
 async fn the_record_of_a_saved_job_has_the_digest_of_its_description(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     fixture.batch(&ledger).jobs([job("fox", "a fox")]).run().await.unwrap();
     let description = fs::read(fixture.output().join("fox.jpg.json")).unwrap();
     let description: Value = serde_json::from_slice(&description).unwrap();
@@ -90,8 +85,7 @@ async fn the_record_of_a_saved_job_has_the_digest_of_its_description(backend: Ba
 }
 
 async fn a_picture_is_saved_once_its_description_is(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     let description = fixture.output().join("fox.jpg.json");
     fs::create_dir_all(&description).unwrap();
     let mut batch = fixture.batch(&ledger).jobs([job("fox", "a fox")]);
@@ -146,8 +140,7 @@ fn outputs(file: &Path) -> Vec<(std::path::PathBuf, &'static str)> {
 }
 
 async fn a_saved_picture_is_read_unless_it_was_removed(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     let jobs = [job("saved", "a red fox"), job("failed", "a grey fox [[error]]")];
     fixture.batch(&ledger).jobs(jobs).run().await.unwrap();
     let read =

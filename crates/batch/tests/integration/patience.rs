@@ -24,15 +24,15 @@ use tokio::{
 
 use crate::support::all;
 
-pub fn tests() -> Vec<Trial> {
-    vec![
+pub fn tests() -> Vec<Vec<Trial>> {
+    vec![vec![
         paused(an_hour_of_500s_costs_a_handful_and_the_run_goes_on),
         paused(a_run_ends_by_itself_after_three_hours),
         paused(a_run_without_credits_pauses_until_there_are_some),
         paused(a_run_that_never_had_credits_ends_at_once_unless_it_waits_for_jobs),
         paused(a_run_whose_budget_allows_no_submission_does_not_wait_for_the_service),
         paused(a_refusal_of_one_model_does_not_hold_back_the_others),
-    ]
+    ]]
 }
 
 /// Creates a test on a paused clock.

@@ -12,14 +12,13 @@ use serde_json::{from_value, json};
 
 use crate::support::{Backend, Fixture, MISCOUNTED, all, assert_equal, both};
 
-pub fn tests() -> Vec<Trial> {
-    let tests = [
+pub fn tests() -> Vec<Vec<Trial>> {
+    vec![
         both(a_budget_allows_the_jobs_whose_sizes_fit),
         both(a_known_cost_replaces_what_was_reserved_for_the_size),
         both(a_lost_submission_is_reserved_by_its_size_until_it_is_resolved),
         both(a_submission_without_a_job_counts_with_its_size),
-    ];
-    tests.into_iter().flatten().collect()
+    ]
 }
 
 const TEN: Price = Price { credits: 0.0, per_megapixel: 10.0 };
@@ -144,8 +143,7 @@ async fn a_lost_submission_is_reserved_by_its_size_until_it_is_resolved(backend:
 }
 
 async fn a_submission_without_a_job_counts_with_its_size(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     let price: Price = "1+2/MP".parse().unwrap();
     ledger.limits().set_price("gen-2-pro", Some(price)).await.unwrap();
     ledger.limits().set_budget(Scope::Ledger, Some(11.0)).await.unwrap();

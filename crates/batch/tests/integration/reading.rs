@@ -7,16 +7,16 @@ use imagekiln_testbed::{Trial, postgres::cluster};
 
 use crate::support::{Backend, Fixture, all, both, jobs, sqlite};
 
-pub fn tests() -> Vec<Trial> {
-    let mut tests = vec![sqlite(a_reader_does_not_change_other_files)];
-    let on_both = [both(a_reader_sees_what_others_write), both(a_reader_creates_nothing)];
-    tests.extend(on_both.into_iter().flatten());
-    tests
+pub fn tests() -> Vec<Vec<Trial>> {
+    vec![
+        sqlite(a_reader_does_not_change_other_files),
+        both(a_reader_sees_what_others_write),
+        both(a_reader_creates_nothing),
+    ]
 }
 
 async fn a_reader_sees_what_others_write(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     ledger.jobs().add(jobs(2)).await.unwrap();
     let reader = Ledger::open_read_only(fixture.ledger_name()).await.unwrap();
     assert_eq!(all(&reader).await, all(&ledger).await);

@@ -1,15 +1,21 @@
 //! A simulator, a ledger, and jobs.
 
 use std::{
+    collections::HashMap,
     error::Error,
     fmt,
     iter::successors,
     path::{Path, PathBuf},
+    process::Command,
+    sync::Arc,
 };
 
-use imagekiln::{Client, ClientBuilder, types::Gen2Pro};
+use imagekiln::{
+    Client, ClientBuilder,
+    types::{Gen2Flex, Gen2Pro},
+};
 use imagekiln_batch::{Batch, ErrorKind, Filter, Job, JobState, JobStatus, Ledger};
-use imagekiln_simulator::{Config, Simulator};
+use imagekiln_simulator::{Config, Simulator, TaskView};
 use imagekiln_testbed::{
     Requirement, Runtime, Trial, name_of,
     postgres::{POSTGRES, cluster},
@@ -18,7 +24,7 @@ use imagekiln_testbed::{
 use rusqlite::Connection;
 use sqlx_core::{connection::ConnectOptions as _, query_scalar::query_scalar};
 use sqlx_postgres::PgConnectOptions;
-use tokio::runtime::Handle;
+use tokio::{runtime::Handle, sync::Notify};
 
 /// Returns the message of an error and those of its sources.
 pub fn chain(error: &(dyn Error + 'static)) -> String {
@@ -87,19 +93,35 @@ pub fn both<F>(run: impl Fn(Backend) -> F + Copy + Send + 'static) -> Vec<Trial>
 where
     F: Future<Output = ()>,
 {
+    each(Runtime::Paused, run)
+}
+
+/// Creates a test for each database on this runtime.
+pub fn each<F>(runtime: Runtime, run: impl Fn(Backend) -> F + Copy + Send + 'static) -> Vec<Trial>
+where
+    F: Future<Output = ()>,
+{
     let trial = |backend: Backend| {
         let name = format!("{}::{backend}", name_of(&run));
-        test(name, backend.requirements(), Runtime::Paused, async move || run(backend).await)
+        test(name, backend.requirements(), runtime, async move || run(backend).await)
     };
     Backend::ALL.map(trial).into()
 }
 
 /// Creates a test that needs no database server.
-pub fn sqlite<F>(run: impl Fn() -> F + Copy + Send + 'static) -> Trial
+pub fn sqlite<F>(run: impl Fn() -> F + Copy + Send + 'static) -> Vec<Trial>
 where
     F: Future<Output = ()>,
 {
-    test(name_of(&run), &[], Runtime::CurrentThread, async move || run().await)
+    vec![test(name_of(&run), &[], Runtime::CurrentThread, async move || run().await)]
+}
+
+/// Creates a test that needs PostgreSQL.
+pub fn postgres<F>(run: impl Fn() -> F + Copy + Send + 'static) -> Vec<Trial>
+where
+    F: Future<Output = ()>,
+{
+    vec![test(name_of(&run), &[POSTGRES], Runtime::CurrentThread, async move || run().await)]
 }
 
 pub struct Fixture {
@@ -112,6 +134,13 @@ pub struct Fixture {
 impl Fixture {
     pub async fn new(backend: Backend) -> Self {
         Self::with(backend, Config::default()).await
+    }
+
+    /// A fixture and its ledger.
+    pub async fn with_ledger(backend: Backend) -> (Self, Ledger) {
+        let fixture = Self::new(backend).await;
+        let ledger = fixture.ledger().await;
+        (fixture, ledger)
     }
 
     pub async fn with(backend: Backend, config: Config) -> Self {
@@ -217,7 +246,36 @@ impl Fixture {
     }
 
     pub fn batch(&self, ledger: &Ledger) -> Batch {
-        Batch::open(self.client(), ledger.clone()).unwrap().save_to(self.output())
+        self.batch_of(self.client(), ledger)
+    }
+
+    pub fn batch_of(&self, client: ClientBuilder, ledger: &Ledger) -> Batch {
+        Batch::open(client, ledger.clone()).unwrap().save_to(self.output())
+    }
+
+    /// The billed tasks by the name of their job, of which there is at most one. The name is the
+    /// second word of the prompt.
+    pub fn billed(&self) -> HashMap<String, TaskView> {
+        let mut billed = HashMap::new();
+        for task in self.simulator.tasks() {
+            let prompt = task.request["prompt"].as_str().unwrap();
+            let name = prompt.split(' ').nth(1).unwrap().to_owned();
+            let twice = billed.insert(name, task);
+            assert!(twice.is_none(), "submitted twice: {twice:?}");
+        }
+        billed
+    }
+
+    /// Returns a dump of the ledger on a server.
+    pub fn dump(&self) -> Vec<u8> {
+        output(Command::new("pg_dump").args(["--clean", "--schema=imagekiln", &self.ledger_name()]))
+    }
+
+    pub fn restore(&self, dump: Vec<u8>) {
+        let file = self.directory.path().join("backup.sql");
+        std::fs::write(&file, dump).unwrap();
+        let options = ["--quiet", "--single-transaction", "--set=ON_ERROR_STOP=1", "--file"];
+        output(Command::new("psql").args(options).arg(&file).arg(self.ledger_name()));
     }
 
     pub fn accepted(&self) -> u64 {
@@ -245,6 +303,18 @@ impl Fixture {
     }
 }
 
+/// Runs a command that succeeds, and returns its output.
+fn output(command: &mut Command) -> Vec<u8> {
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    output.stdout
+}
+
+/// Returns the token in the webhook URL of a task.
+pub fn token(task: &TaskView) -> &str {
+    task.request["webhook_url"].as_str().unwrap().rsplit('/').next().unwrap()
+}
+
 /// Opens the ledger with this path or URL.
 pub async fn open(name: &str) -> Ledger {
     for _ in 0..100_000 {
@@ -268,6 +338,34 @@ pub async fn closed(fixture: &Fixture, ledger: Ledger) -> PathBuf {
     file
 }
 
+/// Makes a batch notify when a job reaches this state.
+pub fn notifying(batch: Batch, wanted: JobState) -> (Batch, Arc<Notify>) {
+    let reached = Arc::new(Notify::new());
+    let is_reached = Arc::clone(&reached);
+    let batch = batch.on_change(move |job| {
+        if job.state == wanted {
+            is_reached.notify_one();
+        }
+    });
+    (batch, reached)
+}
+
+/// Runs a batch, and drops the run when it is notified.
+pub async fn interrupt(batch: &mut Batch, when: &Notify) {
+    tokio::select! {
+        biased;
+        () = when.notified() => {}
+        ended = batch.run() => panic!("the run was not interrupted: {ended:?}"),
+    }
+}
+
+/// Runs a batch until a job reaches this state, and drops the run then.
+pub async fn run_until(batch: Batch, wanted: JobState) -> Batch {
+    let (mut batch, reached) = notifying(batch, wanted);
+    interrupt(&mut batch, &reached).await;
+    batch
+}
+
 /// A small job with this prompt. Its target is the name with the extension `.jpg`.
 pub fn job(name: &str, prompt: &str) -> Job {
     Job::new(name, format!("{name}.jpg"), Gen2Pro::new(prompt).width(64).height(64))
@@ -275,6 +373,12 @@ pub fn job(name: &str, prompt: &str) -> Job {
 
 pub fn jobs(count: usize) -> Vec<Job> {
     (0..count).map(|number| job(&format!("{number}"), &format!("fox {number}"))).collect()
+}
+
+/// A job of another operation.
+pub fn flex(number: usize) -> Job {
+    let request = Gen2Flex::new(format!("fox {number}")).width(64).height(64);
+    Job::new(format!("flex-{number}"), format!("flex-{number}.jpg"), request)
 }
 
 /// Selects the job with this name.

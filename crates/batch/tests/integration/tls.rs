@@ -3,18 +3,13 @@
 use std::{fs, net::TcpListener, path::Path};
 
 use imagekiln_batch::{ErrorKind, Ledger};
-use imagekiln_testbed::{
-    Runtime, Trial, name_of,
-    postgres::{Cluster, POSTGRES},
-    test,
-};
+use imagekiln_testbed::{Trial, postgres::Cluster};
 use rcgen::generate_simple_self_signed;
 
-use crate::support::chain;
+use crate::support::{chain, postgres};
 
-pub fn tests() -> Vec<Trial> {
-    let run = a_server_proves_who_it_is;
-    vec![test(name_of(&run), &[POSTGRES], Runtime::CurrentThread, run)]
+pub fn tests() -> Vec<Vec<Trial>> {
+    vec![postgres(a_server_proves_who_it_is)]
 }
 
 async fn a_server_proves_who_it_is() {

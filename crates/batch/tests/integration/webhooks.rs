@@ -17,25 +17,23 @@ use imagekiln_testbed::Trial;
 use tokio::{net::TcpListener, sync::Notify, time};
 
 use crate::support::{
-    Backend, FAST, Fixture, PRICE, all, assert_equal, both, is_picture, job, jobs, named, reason,
-    state,
+    Backend, FAST, Fixture, PRICE, all, assert_equal, both, is_picture, job, jobs, named,
+    notifying, reason, state, token,
 };
 
 const SECRET: &str = "a webhook secret of the tests";
 
-pub fn tests() -> Vec<Trial> {
-    let tests = [
+pub fn tests() -> Vec<Vec<Trial>> {
+    vec![
         both(a_lost_response_is_found_by_its_webhook),
         both(a_run_waits_for_webhooks_of_unknown_jobs),
         both(a_run_waits_no_longer_than_its_patience),
-        both(a_webhook_proves_that_a_job_was_billed),
         both(a_webhook_finds_a_job_that_waits_for_its_submission),
         both(a_response_completes_what_its_webhook_found),
         both(a_webhook_ends_a_job_whose_task_failed),
         both(bad_webhooks_change_nothing),
         both(an_event_cannot_claim_the_task_of_another_job),
-    ];
-    tests.into_iter().flatten().collect()
+    ]
 }
 
 fn verifier() -> Verifier {
@@ -44,8 +42,7 @@ fn verifier() -> Verifier {
 
 /// A batch that receives webhooks.
 async fn receiving_batch(fixture: &Fixture, ledger: &Ledger) -> Batch {
-    let client = fixture.client().webhook_secret(SECRET);
-    let batch = Batch::open(client, ledger.clone()).unwrap().save_to(fixture.output());
+    let batch = fixture.batch_of(fixture.client().webhook_secret(SECRET), ledger);
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/hooks", listener.local_addr().unwrap());
     let app = Router::new().nest("/hooks", batch.callbacks().router(verifier()));
@@ -73,8 +70,7 @@ fn until_saved(
 }
 
 async fn a_lost_response_is_found_by_its_webhook(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     let jobs = [
         job("reset", "a fox [[reply-lost]]"),
         job("error", "a fox [[error-after]]"),
@@ -97,8 +93,7 @@ async fn a_lost_response_is_found_by_its_webhook(backend: Backend) {
 }
 
 async fn a_run_waits_for_webhooks_of_unknown_jobs(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     let late = job("late", "a fox [[reply-lost]] [[webhook-late=30]]");
     let jobs = [job("soon", "a fox [[reply-lost]]"), late];
     let mut batch = receiving_batch(&fixture, &ledger).await.jobs(jobs);
@@ -107,8 +102,7 @@ async fn a_run_waits_for_webhooks_of_unknown_jobs(backend: Backend) {
 }
 
 async fn a_run_waits_no_longer_than_its_patience(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     let lost = job("lost", "a fox [[reply-lost]] [[webhook-late=3600]]");
     let batch = receiving_batch(&fixture, &ledger).await.jobs([lost]);
     let report = batch.callback_patience(Duration::from_millis(1)).run().await.unwrap();
@@ -118,8 +112,7 @@ async fn a_run_waits_no_longer_than_its_patience(backend: Backend) {
 /// Returns the token in the webhook URL of the only task, and an event about it.
 pub fn delivery(fixture: &Fixture) -> (String, Event) {
     let [task] = fixture.simulator.tasks().try_into().unwrap();
-    let url = task.request["webhook_url"].as_str().unwrap();
-    (url.rsplit('/').next().unwrap().to_owned(), event(&task.id))
+    (token(&task).to_owned(), event(&task.id))
 }
 
 /// A batch whose only job is unknown, although the service accepted it.
@@ -131,23 +124,9 @@ pub async fn with_lost_job(fixture: &Fixture, ledger: &Ledger) -> Batch {
     batch
 }
 
-async fn a_webhook_proves_that_a_job_was_billed(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
-    let mut batch = with_lost_job(&fixture, &ledger).await;
-    ledger.jobs().resolve("0", Resolution::NotPaid).await.unwrap();
-    assert_eq!(state(&ledger, "0").await, JobState::Queued);
-    let (token, event) = delivery(&fixture);
-    batch.callbacks().receive(&token, &event).await.unwrap();
-    assert_eq!(state(&ledger, "0").await, JobState::Submitted);
-    let report = batch.run().await.unwrap();
-    assert_eq!((report.count(JobState::Saved), fixture.accepted()), (1, 1));
-}
-
 /// A worker has claimed the job, and waits for a slot.
 async fn a_webhook_finds_a_job_that_waits_for_its_submission(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     let taken = fixture.output().join("first.jpg");
     fs::create_dir_all(fixture.output()).unwrap();
     fs::write(&taken, "").unwrap();
@@ -161,13 +140,8 @@ async fn a_webhook_finds_a_job_that_waits_for_its_submission(backend: Backend) {
     // The first job is active until the webhook was handled.
     time::resume();
     fixture.simulator.clock().set_speed(0.0);
-    let (callbacks, is_active) = (batch.callbacks(), Arc::new(Notify::new()));
-    let active = Arc::clone(&is_active);
-    let mut batch = batch.max_active(1).on_change(move |job| {
-        if job.state == JobState::Submitted {
-            active.notify_one();
-        }
-    });
+    let callbacks = batch.callbacks();
+    let (mut batch, is_active) = notifying(batch.max_active(1), JobState::Submitted);
     let (report, ()) = tokio::join!(batch.run(), async {
         is_active.notified().await;
         callbacks.receive(&token, &event).await.unwrap();
@@ -182,8 +156,7 @@ async fn a_webhook_finds_a_job_that_waits_for_its_submission(backend: Backend) {
 }
 
 async fn a_response_completes_what_its_webhook_found(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     // The webhook arrives after a second.
     let slow = job("slow", "a fox [[slow-headers=9]]");
     let mut batch = until_saved(receiving_batch(&fixture, &ledger).await, 1, |_| {}).jobs([slow]);
@@ -202,8 +175,7 @@ pub fn event(id: &str) -> Event {
 
 /// No run works on the job.
 async fn a_webhook_ends_a_job_whose_task_failed(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     let batch = fixture.batch(&ledger).callback_url("http://127.0.0.1:9/hooks");
     let mut batch = batch.jobs([job("lost", "a fox [[reply-lost]] [[error]]")]);
     batch.run().await.unwrap();
@@ -221,14 +193,9 @@ async fn bad_webhooks_change_nothing(backend: Backend) {
     let config = Config { ready_after: Duration::from_secs(5), ..Config::default() };
     let fixture = Fixture::with(backend, config).await;
     let ledger = fixture.ledger().await;
-    let mut batch = fixture.batch(&ledger).callback_url("http://127.0.0.1:9/hooks").jobs(jobs(1));
-    fixture.simulator.faults().add("reply-lost:once").unwrap();
-    let report = batch.run().await.unwrap();
-    assert_eq!(report.count(JobState::Unknown), 1);
-    let callbacks = batch.callbacks();
+    let callbacks = with_lost_job(&fixture, &ledger).await.callbacks();
     let [task] = fixture.simulator.tasks().try_into().unwrap();
-    let url = task.request["webhook_url"].as_str().unwrap();
-    let token = url.strip_prefix("http://127.0.0.1:9/hooks/").unwrap();
+    let token = token(&task);
     assert_eq!(token.len(), 32);
     let error = callbacks.receive("0123", &event(&task.id)).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::State);
@@ -244,8 +211,7 @@ async fn bad_webhooks_change_nothing(backend: Backend) {
 }
 
 async fn an_event_cannot_claim_the_task_of_another_job(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     let mut batch = fixture.batch(&ledger).callback_url("http://127.0.0.1:9/hooks").jobs(jobs(1));
     batch.run().await.unwrap();
     fixture.simulator.faults().add("reply-lost:once").unwrap();
@@ -253,8 +219,7 @@ async fn an_event_cannot_claim_the_task_of_another_job(backend: Backend) {
     batch.run().await.unwrap();
     let tasks = fixture.simulator.tasks();
     let of = |prompt: &str| tasks.iter().find(|task| task.request["prompt"] == prompt).unwrap();
-    let url = of("a lost fox").request["webhook_url"].as_str().unwrap();
-    let token = url.rsplit('/').next().unwrap();
+    let token = token(of("a lost fox"));
     let error = batch.callbacks().receive(token, &event(&of("fox 0").id)).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::State);
     assert_eq!(state(&ledger, "lost").await, JobState::Unknown);

@@ -1,38 +1,34 @@
 //! Several workers: leases, take-overs, and limits that hold for all of them.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use imagekiln_batch::{Batch, ErrorKind, JobState, JobStatus, Ledger, Report, Resolution};
 use imagekiln_simulator::Config;
 use imagekiln_testbed::Trial;
 use tokio::{
-    sync::{
-        Notify,
-        mpsc::{UnboundedReceiver, unbounded_channel},
-    },
+    sync::mpsc::{UnboundedReceiver, unbounded_channel},
     task::JoinSet,
     time,
 };
 
 use crate::support::{
-    Backend, Fixture, PRICE, assert_equal, both, is_picture, job, jobs, reason, state,
+    Backend, Fixture, PRICE, assert_equal, both, is_picture, job, jobs, notifying, reason,
+    run_until, state,
 };
 
-pub fn tests() -> Vec<Trial> {
-    let tests = [
+pub fn tests() -> Vec<Vec<Trial>> {
+    vec![
         both(the_cap_holds_for_all_workers),
         both(the_budget_holds_for_all_workers),
         both(the_jobs_of_a_dead_worker_are_taken_over),
         both(a_worker_that_lost_its_lease_writes_nothing),
-        both(a_lost_response_that_arrives_after_all_is_recorded),
         both(a_run_continues_with_a_response_that_arrives_after_its_lease),
         both(a_worker_that_lost_its_lease_saves_no_second_picture),
         both(a_stopped_run_ends_its_active_jobs),
         both(a_batch_waits_for_more_jobs),
         both(a_waiting_batch_that_lost_its_lease_starts_jobs),
         both(changes_follow_each_job),
-    ];
-    tests.into_iter().flatten().collect()
+    ]
 }
 
 /// Runs so many batches at the same time, and returns the report of the last one.
@@ -61,8 +57,7 @@ async fn the_cap_holds_for_all_workers(backend: Backend) {
 }
 
 async fn the_budget_holds_for_all_workers(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     ledger.jobs().add(jobs(20)).await.unwrap();
     let report = run_all(&fixture, &ledger, 3, |batch| batch.budget(7.5 * PRICE)).await;
     assert_eq!((report.count(JobState::Saved), report.count(JobState::Queued)), (7, 13));
@@ -71,31 +66,13 @@ async fn the_budget_holds_for_all_workers(backend: Backend) {
     assert_eq!((report.count(JobState::Saved), fixture.accepted()), (9, 9));
 }
 
-/// Runs the batch until a job reaches the state, and stops the run then.
-async fn run_until(batch: Batch, wanted: JobState) -> Batch {
-    let reached = Arc::new(Notify::new());
-    let is_reached = Arc::clone(&reached);
-    let mut batch = batch.on_change(move |job: &JobStatus| {
-        if job.state == wanted {
-            is_reached.notify_one();
-        }
-    });
-    tokio::select! {
-        biased;
-        () = reached.notified() => {}
-        ended = batch.run() => panic!("the run was not interrupted: {ended:?}"),
-    }
-    batch
-}
-
 /// A lease that its worker does not renew during a test.
 const SELDOM: Duration = Duration::from_secs(86_400);
 
 const EXPIRE: &str = "UPDATE imagekiln.workers SET lease_until = 0";
 
 async fn the_jobs_of_a_dead_worker_are_taken_over(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     ledger.jobs().add([job("paid", "a fox")]).await.unwrap();
     let first = fixture.batch(&fixture.another(&ledger).await);
     let _dead = run_until(first, JobState::Submitted).await;
@@ -109,17 +86,11 @@ async fn the_jobs_of_a_dead_worker_are_taken_over(backend: Backend) {
 }
 
 async fn a_worker_that_lost_its_lease_writes_nothing(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     ledger.jobs().add([job("fox", "a fox")]).await.unwrap();
     let (first, other) = (fixture.another(&ledger).await, fixture.another(&ledger).await);
-    let submitted = Arc::new(Notify::new());
-    let is_submitted = Arc::clone(&submitted);
-    let mut stale = fixture.batch(&first).lease(SELDOM).on_change(move |job: &JobStatus| {
-        if job.state == JobState::Submitted {
-            is_submitted.notify_one();
-        }
-    });
+    let stale = fixture.batch(&first).lease(SELDOM);
+    let (mut stale, submitted) = notifying(stale, JobState::Submitted);
     fixture.simulator.clock().set_speed(0.0);
     let stale = tokio::spawn(async move { stale.run().await });
     submitted.notified().await;
@@ -135,62 +106,38 @@ async fn a_worker_that_lost_its_lease_writes_nothing(backend: Backend) {
     assert!(is_picture(status.location.unwrap()));
 }
 
-/// The worker is taken for dead while it waits for the response.
-async fn a_lost_response_that_arrives_after_all_is_recorded(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
-    ledger.jobs().add([job("fox", "a fox")]).await.unwrap();
-    fixture.simulator.faults().add("slow-headers@submission=20:once").unwrap();
-    let (first, second) = (fixture.another(&ledger).await, fixture.another(&ledger).await);
-    let mut slow = fixture.batch(&first).lease(SELDOM);
-    let slow = tokio::spawn(async move { slow.run().await });
-    while fixture.accepted() == 0 {
-        tokio::task::yield_now().await;
-    }
-    fixture.execute(EXPIRE).await;
-    let mut taker = fixture.batch(&second);
-    taker.run().await.unwrap();
-    assert_eq!(state(&ledger, "fox").await, JobState::Unknown);
-    assert!(reason(&ledger, "fox").await.contains("did not respond"));
-    let error = ledger.jobs().resolve("fox", Resolution::NotPaid).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Hold);
-    assert!(error.to_string().contains("try again in 900 s"), "{error}");
-    let report = slow.await.unwrap().unwrap();
-    assert_eq!((report.count(JobState::Saved), fixture.accepted()), (1, 1));
-}
-
-/// The run has nothing left to do before the response arrives.
+/// The worker is taken for dead while it waits for the response. With a short lease, it has nothing
+/// left to do before the response arrives.
 async fn a_run_continues_with_a_response_that_arrives_after_its_lease(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
-    ledger.jobs().add([job("fox", "a fox")]).await.unwrap();
-    fixture.simulator.faults().add("slow-headers@submission=20:once").unwrap();
-    let (first, second) = (fixture.another(&ledger).await, fixture.another(&ledger).await);
-    let mut slow = fixture.batch(&first).lease(Duration::from_secs(9));
-    let slow = tokio::spawn(async move { slow.run().await });
-    while fixture.accepted() == 0 {
-        tokio::task::yield_now().await;
+    for lease in [SELDOM, Duration::from_secs(9)] {
+        let (fixture, ledger) = Fixture::with_ledger(backend).await;
+        ledger.jobs().add([job("fox", "a fox")]).await.unwrap();
+        fixture.simulator.faults().add("slow-headers@submission=20:once").unwrap();
+        let (first, second) = (fixture.another(&ledger).await, fixture.another(&ledger).await);
+        let mut slow = fixture.batch(&first).lease(lease);
+        let slow = tokio::spawn(async move { slow.run().await });
+        while fixture.accepted() == 0 {
+            tokio::task::yield_now().await;
+        }
+        fixture.execute(EXPIRE).await;
+        fixture.batch(&second).run().await.unwrap();
+        assert_eq!(state(&ledger, "fox").await, JobState::Unknown);
+        assert!(reason(&ledger, "fox").await.contains("did not respond"));
+        let error = ledger.jobs().resolve("fox", Resolution::NotPaid).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Hold);
+        assert!(error.to_string().contains("try again in 900 s"), "{error}");
+        let report = slow.await.unwrap().unwrap();
+        assert_eq!((report.count(JobState::Saved), fixture.accepted()), (1, 1), "{lease:?}");
     }
-    fixture.execute(EXPIRE).await;
-    fixture.batch(&second).run().await.unwrap();
-    assert_eq!(state(&ledger, "fox").await, JobState::Unknown);
-    let report = slow.await.unwrap().unwrap();
-    assert_eq!((report.count(JobState::Saved), fixture.accepted()), (1, 1));
 }
 
 async fn a_worker_that_lost_its_lease_saves_no_second_picture(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     ledger.jobs().add([job("fox", "a fox [[slow-headers@delivery=9:2x]]")]).await.unwrap();
     let first = fixture.another(&ledger).await;
     let second = fixture.another(&ledger).await;
-    let is_saving = Arc::new(Notify::new());
-    let saving = Arc::clone(&is_saving);
-    let mut slow = fixture.batch(&first).lease(SELDOM).on_change(move |job: &JobStatus| {
-        if job.state == JobState::Ready {
-            saving.notify_one();
-        }
-    });
+    let slow = fixture.batch(&first).lease(SELDOM);
+    let (mut slow, is_saving) = notifying(slow, JobState::Ready);
     let slow = tokio::spawn(async move { slow.run().await });
     is_saving.notified().await;
     time::sleep(Duration::from_secs(3)).await;
@@ -203,20 +150,11 @@ async fn a_worker_that_lost_its_lease_saves_no_second_picture(backend: Backend) 
 }
 
 async fn a_stopped_run_ends_its_active_jobs(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     ledger.jobs().add(jobs(10)).await.unwrap();
-    let submitted = Arc::new(Notify::new());
-    let is_submitted = Arc::clone(&submitted);
-    let mut batch = fixture
-        .batch(&ledger)
-        .max_active(3)
-        .on_change(move |job: &JobStatus| {
-            if job.state == JobState::Submitted {
-                is_submitted.notify_one();
-            }
-        })
-        .stop_when(async move { submitted.notified().await });
+    let batch = fixture.batch(&ledger).max_active(3);
+    let (batch, submitted) = notifying(batch, JobState::Submitted);
+    let mut batch = batch.stop_when(async move { submitted.notified().await });
     let report = batch.run().await.unwrap();
     let saved = report.count(JobState::Saved);
     assert!((1..=3).contains(&saved), "{report}");
@@ -225,8 +163,7 @@ async fn a_stopped_run_ends_its_active_jobs(backend: Backend) {
 }
 
 async fn a_batch_waits_for_more_jobs(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let batch = fixture.batch(&ledger).wait_for_jobs().stop_when(async {
         let _ = stopped.await;
@@ -242,8 +179,7 @@ async fn a_batch_waits_for_more_jobs(backend: Backend) {
 }
 
 async fn a_waiting_batch_that_lost_its_lease_starts_jobs(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let waiting = fixture.batch(&ledger).jobs(jobs(1)).wait_for_jobs().lease(SELDOM);
     let (mut waiting, mut changes) = with_changes(waiting.stop_when(async {
@@ -269,8 +205,7 @@ fn with_changes(batch: Batch) -> (Batch, UnboundedReceiver<JobStatus>) {
 }
 
 async fn changes_follow_each_job(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     let (mut batch, mut changes) = with_changes(fixture.batch(&ledger).jobs(jobs(1)));
     batch.run().await.unwrap();
     let status = ledger.jobs().get("0").await.unwrap().unwrap();

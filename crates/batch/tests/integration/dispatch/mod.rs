@@ -1,6 +1,6 @@
 //! Jobs that a queue of the program delivers.
 
-mod unknown;
+pub mod unknown;
 
 use std::{
     collections::{HashSet, VecDeque},
@@ -14,8 +14,8 @@ use tokio::{task, time};
 
 use crate::support::{Backend, Fixture, PRICE, all, assert_equal, both, job, jobs, sqlite, state};
 
-pub fn tests() -> Vec<Trial> {
-    let tests = [
+pub fn tests() -> Vec<Vec<Trial>> {
+    vec![
         both(a_queue_that_delivers_everything_twice_pays_once),
         both(a_dispatcher_that_lost_its_lease_continues),
         both(a_limit_holds_back_what_a_queue_delivers),
@@ -28,10 +28,8 @@ pub fn tests() -> Vec<Trial> {
         both(calls_that_are_dropped_at_any_time_pay_once),
         both(a_job_that_could_not_be_released_continues),
         both(an_outage_holds_jobs_back_for_its_pause),
-        vec![sqlite(settings_of_runs_are_refused)],
-        unknown::tests(),
-    ];
-    tests.into_iter().flatten().collect()
+        sqlite(settings_of_runs_are_refused),
+    ]
 }
 
 async fn dispatcher(fixture: &Fixture, ledger: &Ledger) -> Dispatcher {
@@ -58,8 +56,7 @@ async fn deliver(dispatcher: &Dispatcher, names: impl IntoIterator<Item = String
 }
 
 async fn a_queue_that_delivers_everything_twice_pays_once(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     ledger.jobs().add(jobs(6)).await.unwrap();
     let one = dispatcher(&fixture, &ledger).await;
     let other = dispatcher(&fixture, &fixture.another(&ledger).await).await;
@@ -76,8 +73,7 @@ async fn a_queue_that_delivers_everything_twice_pays_once(backend: Backend) {
 }
 
 async fn a_dispatcher_that_lost_its_lease_continues(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     let day = Duration::from_secs(86_400);
     let one = fixture.batch(&ledger).jobs(jobs(3)).lease(day).dispatcher().await.unwrap();
     deliver(&one, ["0".to_owned()]).await;
@@ -91,8 +87,7 @@ async fn a_dispatcher_that_lost_its_lease_continues(backend: Backend) {
 }
 
 async fn a_limit_holds_back_what_a_queue_delivers(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     ledger.jobs().add([job("fox", "a fox").group("anna")]).await.unwrap();
     let dispatcher = dispatcher(&fixture, &ledger).await;
     let anna = Scope::Group("anna".to_owned());
@@ -112,8 +107,7 @@ async fn a_limit_holds_back_what_a_queue_delivers(backend: Backend) {
 }
 
 async fn a_queue_is_filled_again_from_the_ledger(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     ledger.jobs().add(jobs(4)).await.unwrap();
     let lost = dispatcher(&fixture, &ledger).await;
     deliver(&lost, ["2".to_owned()]).await;
@@ -160,8 +154,7 @@ fn ended(advanced: Advanced) -> JobState {
 }
 
 async fn a_call_that_is_dropped_at_its_start_submits_nothing(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     let one = fixture.batch(&ledger).jobs(jobs(1)).dispatcher().await.unwrap();
     let other = dispatcher(&fixture, &fixture.another(&ledger).await).await;
     // The transaction of the claim is committed although nobody waits for it.
@@ -173,8 +166,7 @@ async fn a_call_that_is_dropped_at_its_start_submits_nothing(backend: Backend) {
 }
 
 async fn a_submission_in_flight_is_not_sent_twice(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     let one = fixture.batch(&ledger).jobs(jobs(1)).dispatcher().await.unwrap();
     let other = dispatcher(&fixture, &fixture.another(&ledger).await).await;
     fixture.simulator.faults().add("slow-headers@submission=20:once").unwrap();
@@ -190,8 +182,7 @@ async fn a_submission_in_flight_is_not_sent_twice(backend: Backend) {
 }
 
 async fn a_call_that_is_dropped_gives_its_paid_job_back(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     let slow = job("slow", "a fox [[slow-headers@delivery=9]]");
     let names = ["0", "1", "slow"];
     let batch = fixture.batch(&ledger).jobs(jobs(2)).jobs([slow]);
@@ -211,8 +202,7 @@ async fn a_call_that_is_dropped_gives_its_paid_job_back(backend: Backend) {
 }
 
 async fn a_dispatcher_finishes_after_the_submissions_of_dropped_calls(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     let one = fixture.batch(&ledger).jobs(jobs(1)).dispatcher().await.unwrap();
     fixture.simulator.faults().add("slow-headers@submission=20:once").unwrap();
     drop_when(one.advance("0"), reaches(&ledger, "0", JobState::Submitting)).await;
@@ -224,8 +214,7 @@ async fn a_dispatcher_finishes_after_the_submissions_of_dropped_calls(backend: B
 }
 
 async fn a_dispatcher_continues_the_jobs_of_a_dropped_run(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     ledger.jobs().add(jobs(1)).await.unwrap();
     let mut batch = fixture.batch(&ledger);
     fixture.simulator.clock().set_speed(0.0);
@@ -252,8 +241,7 @@ impl Random {
 const DROPS: usize = 12;
 
 async fn calls_that_are_dropped_at_any_time_pay_once(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     let slow = ["", "[[slow-headers@submission=9]]", "[[slow-headers@delivery=9:2x]]"];
     let jobs: Vec<_> = (0..18)
         .map(|number| job(&format!("{number}"), &format!("fox {number} {}", slow[number % 3])))
@@ -294,8 +282,7 @@ async fn calls_that_are_dropped_at_any_time_pay_once(backend: Backend) {
 
 /// For example because the database failed.
 async fn a_job_that_could_not_be_released_continues(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     let one = fixture.batch(&ledger).jobs(jobs(1)).dispatcher().await.unwrap();
     let claim = "UPDATE imagekiln.jobs SET worker = (SELECT MAX(id) FROM imagekiln.workers)";
     fixture.execute(claim).await;
@@ -305,10 +292,9 @@ async fn a_job_that_could_not_be_released_continues(backend: Backend) {
 }
 
 async fn an_outage_holds_jobs_back_for_its_pause(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
-    let wrong = Batch::open(fixture.client().api_key("wrong"), ledger.clone()).unwrap();
-    let wrong = wrong.save_to(fixture.output()).jobs(jobs(1)).dispatcher().await.unwrap();
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
+    let wrong = fixture.batch_of(fixture.client().api_key("wrong"), &ledger);
+    let wrong = wrong.jobs(jobs(1)).dispatcher().await.unwrap();
     later(wrong.advance("0").await.unwrap());
     fixture.execute("UPDATE imagekiln.outages SET until = until + 40000").await;
     let right = dispatcher(&fixture, &fixture.another(&ledger).await).await;
@@ -327,8 +313,7 @@ async fn an_outage_holds_jobs_back_for_its_pause(backend: Backend) {
 }
 
 async fn settings_of_runs_are_refused() {
-    let fixture = Fixture::new(Backend::Sqlite).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(Backend::Sqlite).await;
     let batch = || fixture.batch(&ledger).jobs(jobs(1));
     let refused = [
         (batch().stop_when(future::pending()), "Batch::stop_when"),

@@ -11,14 +11,13 @@ use crate::{
     webhooks::delivery,
 };
 
-pub fn tests() -> Vec<Trial> {
-    let tests = [
+pub fn tests() -> Vec<Vec<Trial>> {
+    vec![
         both(an_unknown_job_continues_after_a_webhook),
         both(a_webhook_opens_a_job_that_was_resolved),
         both(an_unknown_job_continues_after_a_decision),
         both(a_submission_whose_outcome_was_not_recorded_becomes_unknown),
-    ];
-    tests.into_iter().flatten().collect()
+    ]
 }
 
 /// While a webhook may arrive.
@@ -33,8 +32,7 @@ async fn with_lost_job(fixture: &Fixture, batch: Batch) -> Dispatcher {
 }
 
 async fn an_unknown_job_continues_after_a_webhook(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     let batch = fixture.batch(&ledger).callback_url("http://127.0.0.1:9/hooks");
     let callbacks = batch.callbacks();
     let patient = batch.callback_patience(Duration::from_secs(100_000));
@@ -51,8 +49,7 @@ async fn an_unknown_job_continues_after_a_webhook(backend: Backend) {
 
 /// The queue has removed the job, so the program watches the ledger.
 async fn a_webhook_opens_a_job_that_was_resolved(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     let batch = fixture.batch(&ledger).callback_url("http://127.0.0.1:9/hooks");
     let callbacks = batch.callbacks();
     let impatient = batch.callback_patience(Duration::ZERO);
@@ -70,8 +67,7 @@ async fn a_webhook_opens_a_job_that_was_resolved(backend: Backend) {
 }
 
 async fn an_unknown_job_continues_after_a_decision(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     let dispatcher = with_lost_job(&fixture, fixture.batch(&ledger)).await;
     let person = fixture.another(&ledger).await;
     assert_eq!(later(dispatcher.advance("0").await.unwrap()), LATER);
@@ -97,8 +93,7 @@ async fn an_unknown_job_continues_after_a_decision(backend: Backend) {
 
 /// The database failed for a while.
 async fn a_submission_whose_outcome_was_not_recorded_becomes_unknown(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
     let dispatcher = with_lost_job(&fixture, fixture.batch(&ledger)).await;
     assert_eq!(later(dispatcher.advance("0").await.unwrap()), LATER);
     let unrecorded = "UPDATE imagekiln.jobs SET state = 'submitting', reason = NULL,

@@ -20,19 +20,21 @@ use super::{FAULTS, Process, command, fixture, path_of};
 use crate::support::{Backend, Fixture, assert_equal, is_picture, open};
 
 pub fn tests() -> Vec<Trial> {
-    let threads = Runtime::MultiThread;
     vec![
-        test(name_of(&a_user_spends_the_limit), &[], threads, a_user_spends_the_limit),
-        test(name_of(&users_do_not_wait_for_others), &[], threads, users_do_not_wait_for_others),
-        test(
-            name_of(&a_killed_bot_saves_the_picture),
-            &[],
-            threads,
-            a_killed_bot_saves_the_picture,
-        ),
-        test(name_of(&a_person_finds_a_lost_task), &[], threads, a_person_finds_a_lost_task),
-        test(name_of(&pictures_survive_kills), &[], threads, pictures_survive_kills),
+        threads(a_user_spends_the_limit),
+        threads(users_do_not_wait_for_others),
+        threads(a_killed_bot_saves_the_picture),
+        threads(a_person_finds_a_lost_task),
+        threads(pictures_survive_kills),
     ]
+}
+
+/// Creates a test on several threads.
+fn threads<F>(run: impl Fn() -> F + Copy + Send + 'static) -> Trial
+where
+    F: Future<Output = ()>,
+{
+    test(name_of(&run), &[], Runtime::MultiThread, async move || run().await)
 }
 
 /// The credits of two pictures, and a part of the third one.

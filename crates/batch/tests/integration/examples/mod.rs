@@ -16,8 +16,8 @@ use imagekiln_testbed::Trial;
 
 use crate::support::{Backend, Fixture};
 
-pub fn tests() -> Vec<Trial> {
-    [web_app::tests(), bot::tests()].into_iter().flatten().collect()
+pub fn tests() -> Vec<Vec<Trial>> {
+    vec![web_app::tests(), bot::tests()]
 }
 
 /// The faults that a product has to survive.

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::{child::is_lost, scenario::Scenario};
 use crate::{
-    support::{PRICE, all, assert_equal, is_picture},
+    support::{PRICE, all, assert_equal, is_picture, token},
     webhooks::event,
 };
 
@@ -36,16 +36,15 @@ impl Scenario {
 
     /// Returns the number of unknown jobs.
     async fn settle_once(&mut self, ledger: &Ledger) -> u64 {
-        let billed = self.billed();
+        let billed = self.fixture.billed();
         let batch = self.fixture.batch(ledger);
         let mut unknown = 0;
         for JobStatus { name, .. } in jobs_in(ledger, JobState::Unknown).await {
             unknown += 1;
             let resolution = match billed.get(&name) {
-                Some(task) if !is_lost(webhook_url(task)) => {
+                Some(task) if !is_lost(token(task)) => {
                     // A worker acknowledged the event, and was killed before it handled it.
-                    let token = webhook_url(task).rsplit('/').next().unwrap();
-                    batch.callbacks().receive(token, &event(&task.id)).await.unwrap();
+                    batch.callbacks().receive(token(task), &event(&task.id)).await.unwrap();
                     self.passed_on += 1;
                     continue;
                 }
@@ -58,21 +57,10 @@ impl Scenario {
         unknown
     }
 
-    /// The billed tasks by the name of their job, of which there is at most one.
-    pub fn billed(&self) -> HashMap<String, TaskView> {
-        let mut billed = HashMap::new();
-        for task in self.fixture.simulator.tasks() {
-            let prompt = task.request["prompt"].as_str().unwrap();
-            let name = prompt.split(' ').nth(1).unwrap().to_owned();
-            assert!(billed.insert(name, task).is_none(), "a job was submitted twice");
-        }
-        billed
-    }
-
     /// Compares the ledger, the service and the files, and prints a summary.
     pub async fn compare(self, name: &str) -> Found {
         let ledger = self.fixture.ledger().await;
-        let billed = self.billed();
+        let billed = self.fixture.billed();
         let jobs = all(&ledger).await;
         let saved = jobs_in(&ledger, JobState::Saved).await;
         let failed = jobs_in(&ledger, JobState::Failed).await;
@@ -83,7 +71,7 @@ impl Scenario {
         let left: Vec<_> = jobs.iter().filter(|job| !has_ended(job)).collect();
         assert!(left.is_empty(), "left: {left:?}");
         for job in &failed {
-            assert!(is_lost(webhook_url(&billed[&job.name])), "{job:?}");
+            assert!(is_lost(token(&billed[&job.name])), "{job:?}");
             assert!(job.reason.is_some() && job.task_id.is_none(), "{job:?}");
         }
         for job in &saved {
@@ -130,10 +118,6 @@ fn is_given_up(job: &JobStatus, billed: &HashMap<String, TaskView>) -> bool {
 async fn jobs_in(ledger: &Ledger, state: JobState) -> Vec<JobStatus> {
     let jobs = all(ledger).await;
     jobs.into_iter().filter(|job| job.state == state).collect()
-}
-
-fn webhook_url(task: &TaskView) -> &str {
-    task.request["webhook_url"].as_str().unwrap()
 }
 
 /// The picture of a saved job is complete, and the file next to it describes it.

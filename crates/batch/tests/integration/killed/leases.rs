@@ -9,6 +9,7 @@ use sqlx_core::{connection::Connection as _, query_as::query_as, query_scalar::q
 use sqlx_postgres::PgConnection;
 
 use super::scenario::Scenario;
+use crate::support::token;
 
 /// The time for which a request may be on its way on a busy machine.
 const TRANSIT: Duration = Duration::from_millis(500);
@@ -31,8 +32,7 @@ impl Scenario {
         let started_at = now - milliseconds(self.fixture.simulator.clock().now());
         let mut late = Vec::new();
         for task in self.fixture.simulator.tasks() {
-            let token = task.request["webhook_url"].as_str().unwrap().rsplit('/').next().unwrap();
-            let Some((worker, end)) = ends.get(token) else { continue };
+            let Some((worker, end)) = ends.get(token(&task)) else { continue };
             let accepted_at = started_at + milliseconds(task.accepted_at);
             if accepted_at > end + milliseconds(TRANSIT) && !suspended.contains(worker) {
                 late.push(task.request["prompt"].to_string());

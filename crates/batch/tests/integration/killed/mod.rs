@@ -28,7 +28,7 @@ use imagekiln_testbed::{Runtime, Trial, name_of, postgres::POSTGRES, test};
 
 pub use self::child::{is_child, run_child};
 use self::scenario::Scenario;
-use crate::support::Backend;
+use crate::support::{Backend, each};
 
 /// The faults that a single worker has to survive.
 const FAULTS: [&str; 12] = [
@@ -46,24 +46,13 @@ const FAULTS: [&str; 12] = [
     "webhook-duplicate:0.1",
 ];
 
-pub fn tests() -> Vec<Trial> {
-    let single = |backend: Backend| {
-        let name = format!("killed::a_killed_process_loses_no_billed_task::{backend}");
-        test(name, backend.requirements(), Runtime::MultiThread, async move || {
-            a_killed_process_loses_no_billed_task(backend).await;
-        })
-    };
-    let restored = |backend: Backend| {
-        let name = format!("killed::restored::a_restored_ledger_pays_for_nothing_twice::{backend}");
-        test(name, backend.requirements(), Runtime::MultiThread, async move || {
-            restored::a_restored_ledger_pays_for_nothing_twice(backend).await;
-        })
-    };
-    let mut tests = Vec::from(Backend::ALL.map(single));
-    tests.extend(Backend::ALL.map(restored));
+pub fn tests() -> Vec<Vec<Trial>> {
     let run = fleet::a_fleet_loses_no_billed_task;
-    tests.push(test(name_of(&run), &[POSTGRES], Runtime::MultiThread, run));
-    tests
+    vec![
+        each(Runtime::MultiThread, a_killed_process_loses_no_billed_task),
+        each(Runtime::MultiThread, restored::a_restored_ledger_pays_for_nothing_twice),
+        vec![test(name_of(&run), &[POSTGRES], Runtime::MultiThread, run)],
+    ]
 }
 
 async fn a_killed_process_loses_no_billed_task(backend: Backend) {

@@ -1,7 +1,7 @@
 //! "Restoring without paying twice" of `docs/operations.md`, followed step by step: the ledger is
 //! backed up while a worker runs, loses what killed workers have paid for since, and is restored.
 
-use std::{fs, process::Command};
+use std::fs;
 
 use imagekiln_batch::{JobState, Ledger};
 use rusqlite::Connection;
@@ -37,7 +37,7 @@ pub async fn a_restored_ledger_pays_for_nothing_twice(backend: Backend) {
     drop(ledger);
     let ledger = open(&scenario).await;
     ledger.adopt_output(scenario.fixture.output()).await.unwrap();
-    let billed = scenario.billed();
+    let billed = scenario.fixture.billed();
     for job in all(&ledger).await {
         let is_known = job.state != JobState::Queued || !billed.contains_key(&job.name);
         assert!(is_known, "the next run would pay again for {job:?}");
@@ -60,8 +60,7 @@ async fn open(scenario: &Scenario) -> Ledger {
 fn back_up(scenario: &Scenario) -> Vec<u8> {
     let name = scenario.fixture.ledger_name();
     if name.starts_with("postgres://") {
-        let dump = ["--clean", "--schema=imagekiln", &*name];
-        return output(Command::new("pg_dump").args(dump));
+        return scenario.fixture.dump();
     }
     let copy = scenario.fixture.directory.path().join("backup.db");
     let copied = Connection::open(name).unwrap().execute("VACUUM INTO ?", [copy.to_str()]);
@@ -73,21 +72,10 @@ fn restore(scenario: &mut Scenario, backup: Vec<u8>) {
     scenario.is_restored = true;
     let name = scenario.fixture.ledger_name();
     if name.starts_with("postgres://") {
-        let dump = scenario.fixture.directory.path().join("backup.sql");
-        fs::write(&dump, backup).unwrap();
-        let options = ["--quiet", "--single-transaction", "--set=ON_ERROR_STOP=1", "--file"];
-        output(Command::new("psql").args(options).arg(&dump).arg(&name));
-        return;
+        return scenario.fixture.restore(backup);
     }
     for end in ["-wal", "-shm"] {
         let _ = fs::remove_file(format!("{name}{end}"));
     }
     fs::write(name, backup).unwrap();
-}
-
-/// Runs a command that succeeds, and returns its output.
-fn output(command: &mut Command) -> Vec<u8> {
-    let output = command.output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    output.stdout
 }

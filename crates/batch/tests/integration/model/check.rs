@@ -1,30 +1,15 @@
 //! The invariants that hold after every step and at the end.
 
-use std::collections::HashMap;
-
 use imagekiln_batch::{JobState, JobStatus, Ledger, Resolution};
-use imagekiln_simulator::TaskView;
 
 use super::{fuse::Fuses, world::World};
 use crate::support::{all, assert_equal, is_picture};
 
 impl World {
-    /// The billed tasks by the name of their job, of which there is at most one.
-    fn billed(&self) -> HashMap<String, TaskView> {
-        let mut billed = HashMap::new();
-        for task in self.fixture.simulator.tasks() {
-            let prompt = task.request["prompt"].as_str().unwrap();
-            let name = prompt.split(' ').nth(1).unwrap().to_owned();
-            let twice = billed.insert(name, task);
-            assert!(twice.is_none(), "submitted twice: {twice:?}");
-        }
-        billed
-    }
-
     pub async fn resolve(&self, ledger: &Ledger) {
         // The processes have ended: their submissions are no longer in flight.
         self.fixture.execute("UPDATE imagekiln.submissions SET hold_until = NULL").await;
-        let billed = self.billed();
+        let billed = self.fixture.billed();
         for JobStatus { name, state, .. } in all(ledger).await {
             if state == JobState::Unknown {
                 let paid = billed.contains_key(&name);
@@ -36,7 +21,7 @@ impl World {
 
     /// Checks the invariants that hold after every step.
     pub fn check(&self) {
-        let billed = self.billed();
+        let billed = self.fixture.billed();
         let jobs = self.look(async { all(&self.fixture.ledger().await).await });
         for JobStatus { name, state, location, reason, .. } in jobs {
             match state {
@@ -62,7 +47,7 @@ impl World {
             batch.run().await.unwrap();
             (all(&ledger).await, ledger.reports().jobs().await.unwrap())
         });
-        let billed = self.billed();
+        let billed = self.fixture.billed();
         // Webhooks and persons do not know the cost.
         let mut unknown = 0.0;
         for JobStatus { name, state, task_id, reason, credits, .. } in &jobs {

@@ -6,14 +6,14 @@ mod fuse;
 mod step;
 mod world;
 
-use imagekiln_testbed::{Runtime, Trial, test};
+use imagekiln_testbed::{Runtime, Trial};
 use proptest::{prelude::*, test_runner::TestRunner};
 
 use self::{
     step::{FAULTS, steps},
     world::World,
 };
-use crate::support::Backend;
+use crate::support::{Backend, each};
 
 /// PostgreSQL creates a database for each case.
 fn cases(backend: Backend) -> u32 {
@@ -23,7 +23,7 @@ fn cases(backend: Backend) -> u32 {
     }
 }
 
-fn every_billed_task_is_saved_or_has_a_reason(backend: Backend) {
+fn check_all(backend: Backend) {
     let faults = prop::collection::vec(prop::sample::select(&FAULTS[..]), 1..7);
     let mut runner = TestRunner::new(ProptestConfig::with_cases(cases(backend)));
     let checked = runner.run(&(faults, steps()), |(faults, steps)| {
@@ -39,14 +39,11 @@ fn every_billed_task_is_saved_or_has_a_reason(backend: Backend) {
     checked.unwrap_or_else(|failure| panic!("{failure}"));
 }
 
-pub fn tests() -> Vec<Trial> {
-    let trial = |backend: Backend| {
-        let name = format!("model::every_billed_task_is_saved_or_has_a_reason::{backend}");
-        test(name, backend.requirements(), Runtime::CurrentThread, async move || {
-            let check = move || every_billed_task_is_saved_or_has_a_reason(backend);
-            // The model starts and drops runtimes of its own.
-            tokio::task::spawn_blocking(check).await.unwrap();
-        })
-    };
-    Backend::ALL.map(trial).into()
+async fn every_billed_task_is_saved_or_has_a_reason(backend: Backend) {
+    // The model starts and drops runtimes of its own.
+    tokio::task::spawn_blocking(move || check_all(backend)).await.unwrap();
+}
+
+pub fn tests() -> Vec<Vec<Trial>> {
+    vec![each(Runtime::CurrentThread, every_billed_task_is_saved_or_has_a_reason)]
 }

@@ -15,7 +15,7 @@ use super::{
     step::Step,
 };
 use crate::{
-    support::{Backend, Fixture, PRICE, all, job},
+    support::{Backend, Fixture, PRICE, all, job, token},
     webhooks::event,
 };
 
@@ -98,8 +98,8 @@ impl World {
             }
             Step::RunWithWrongKey => self.look(async {
                 let client = self.fixture.client().api_key("wrong");
-                let batch = Batch::open(client, self.fixture.ledger().await).unwrap();
-                let _ = batch.save_to(self.fixture.output()).jobs(self.jobs()).run().await;
+                let batch = self.fixture.batch_of(client, &self.fixture.ledger().await);
+                let _ = batch.jobs(self.jobs()).run().await;
             }),
             &Step::Run { crash_at, take_over_at, events_at, max_active, budget } => {
                 let fuses = Fuses {
@@ -189,9 +189,8 @@ impl World {
     pub fn batch(&self, fuses: &Fuses, ledger: Ledger) -> Batch {
         let on_change = fuses.clone();
         let client = self.fixture.client().middleware(fuses.clone());
-        Batch::open(client, ledger)
-            .unwrap()
-            .save_to(self.fixture.output())
+        self.fixture
+            .batch_of(client, &ledger)
             .jobs(self.jobs())
             .lease(LEASE)
             .on_change(move |_| on_change.burn())
@@ -200,7 +199,5 @@ impl World {
 
 /// Sends the webhook of a task.
 async fn send(receiver: &Batch, task: &TaskView) {
-    let url = task.request["webhook_url"].as_str().unwrap();
-    let token = url.rsplit('/').next().unwrap();
-    receiver.callbacks().receive(token, &event(&task.id)).await.unwrap();
+    receiver.callbacks().receive(token(task), &event(&task.id)).await.unwrap();
 }
