@@ -107,7 +107,7 @@ where
 {
     let (name, fixture) = (name_of(&scene), Arc::clone(fixture));
     imagekiln_testbed::test(name, needs, Runtime::CurrentThread, async move || {
-        Browser::with(async |browser| {
+        Browser::with_reused(async |browser| {
             browser.open(&fixture.url()).await;
             scene(browser, &fixture).await;
         })

@@ -49,12 +49,14 @@ where
             fill(bench);
             let page = bench.run("gallery --json").ok().json();
             let url = format!("file://{}", page["path"].as_str().unwrap());
-            tokio::runtime::Runtime::new().unwrap().block_on(Browser::with(async |browser| {
-                browser.open(&url).await;
-                browser.wait("document.querySelector('.job img:not([hidden])')").await;
-                scene(browser, bench).await;
-                assert_eq!(browser.problems().await, Vec::<String>::new());
-            }));
+            tokio::runtime::Runtime::new().unwrap().block_on(Browser::with_reused(
+                async |browser| {
+                    browser.open(&url).await;
+                    browser.wait("document.querySelector('.job img:not([hidden])')").await;
+                    scene(browser, bench).await;
+                    assert_eq!(browser.problems().await, Vec::<String>::new());
+                },
+            ));
         });
     })
 }

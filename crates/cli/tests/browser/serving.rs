@@ -19,7 +19,7 @@ pub fn tests() -> Vec<Trial> {
         with_bench(|bench| {
             fill(bench);
             let server = Listening::start(&mut bench.kiln("gallery --serve"));
-            let scene = Browser::with(async |browser| {
+            let scene = Browser::with_reused(async |browser| {
                 browser.open(&server.url).await;
                 browser.wait("document.querySelector('.job img:not([hidden])')").await;
                 serve(browser).await;

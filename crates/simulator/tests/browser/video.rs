@@ -81,7 +81,7 @@ async fn a_browser_plays_a_video_and_shows_every_frame() {
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move { axum::serve(listener, site).await });
 
-    let report = Browser::with(async |browser| {
+    let report = Browser::with_reused(async |browser| {
         browser.open(&format!("http://{address}/")).await;
         browser.wait("window.report").await
     })
