@@ -88,7 +88,7 @@ impl Shared {
         let journal = self.settings.journal.as_ref();
         let intent = journal.map(|_| {
             let account = Account::new(&base, self.service.key.as_bytes());
-            Intent::new(operation.name, self.service.clock.now(), origin).of_account(account)
+            Intent::new(operation.name, self.service.clock.now(), account, origin)
         });
         let in_flight = InFlight::new(&self.submissions, &request, intent.as_ref());
         let submission = Submission {
