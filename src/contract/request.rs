@@ -20,7 +20,7 @@ const LIGHT: usize = 1024 * 1024;
 
 /// The message about a field or a path parameter that was set twice. The field or parameter keeps
 /// its first value.
-pub(super) const SET_TWICE: &str = "is set twice; set it once";
+const SET_TWICE: &str = "is set twice; set it once";
 
 /// A request that [`Client::submit`](crate::Client::submit) accepts: every request type in
 /// [`types`](crate::types), and [`Request`].
@@ -200,20 +200,13 @@ impl Request {
         self.body.get(name)?.as_i64()
     }
 
-    /// Returns the image in a field. `None` if the field is not set, or if its value is not a
-    /// single image.
-    #[doc(hidden)]
-    pub fn image_in(&self, name: &str) -> Option<&ImageInput> {
-        self.images.one(name)
-    }
-
     /// Returns `true` if an image of the request is a file. If this returns `false`,
     /// [`validate`](Self::validate) does not block.
     ///
     /// For tests of this project.
     #[doc(hidden)]
     pub fn reads_files(&self) -> bool {
-        self.images.iter().any(|(_, image)| matches!(image, ImageInput::Path(_)))
+        self.all_images().any(|(_, image)| matches!(image, ImageInput::Path(_)))
     }
 
     /// Whether validating and serializing the request would block an async task for too long,
@@ -221,7 +214,7 @@ impl Request {
     pub(crate) fn is_heavy(&self) -> bool {
         let fields =
             self.body.iter().map(|(name, value)| name.len() + value.as_str().map_or(0, str::len));
-        let images = self.images.iter().map(|(_, image)| match image {
+        let images = self.all_images().map(|(_, image)| match image {
             ImageInput::Base64(text) => text.len(),
             _ => 0,
         });
@@ -243,8 +236,7 @@ impl Request {
 
     fn insert_images(&mut self, name: String, images: FieldImages) {
         if !self.is_repeated(&name) {
-            let value = self.images.put(&name, images);
-            self.body.insert(name, value);
+            self.put_images(name, images);
         }
     }
 

@@ -124,11 +124,7 @@ impl Shared {
         let (validation, is_journaled) = (settings.validation, settings.journal.is_some());
         let is_heavy = request.is_heavy();
         let prepare = move || {
-            if validation {
-                request.validate()?
-            } else {
-                request.validate_form()?
-            }
+            request.check(validation)?;
             let plan = BodyPlan::new(&request).map_err(|error| {
                 let message =
                     format!("could not read an image for {}: {error}", request.operation());
