@@ -3,13 +3,14 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet, btree_map::Entry},
+    convert::Infallible,
     fmt,
 };
 
 use serde_json::{Map, Value};
 
 use super::{
-    images::{FieldImages, Images},
+    images::{FieldImages, IMAGE, Images, located},
     operation::Operation,
 };
 use crate::{Address, ImageInput, IntoField, Location, Secret, Violation, values::Fault};
@@ -200,6 +201,21 @@ impl Request {
         self.body.get(name)?.as_i64()
     }
 
+    /// Returns the image in a field. `None` if the field is not set, or if its value is not a
+    /// single image.
+    #[doc(hidden)]
+    pub fn image_in(&self, name: &str) -> Option<&ImageInput> {
+        match self.images.get(name)? {
+            FieldImages::One(image) => Some(image),
+            FieldImages::List(_) => None,
+        }
+    }
+
+    /// Returns all images with their locations in the body.
+    pub(crate) fn all_images(&self) -> impl Iterator<Item = (Vec<Location>, &ImageInput)> {
+        located(&self.images)
+    }
+
     /// Returns `true` if an image of the request is a file. If this returns `false`,
     /// [`validate`](Self::validate) does not block.
     ///
@@ -238,6 +254,13 @@ impl Request {
         if !self.is_repeated(&name) {
             self.put_images(name, images);
         }
+    }
+
+    /// Sets the images of a field, and their placeholders in the body.
+    pub(super) fn put_images(&mut self, field: String, images: FieldImages) {
+        let Ok(placeholders) = images.to_json(|_| Ok::<_, Infallible>(IMAGE.into()));
+        self.body.insert(field.clone(), placeholders);
+        self.images.insert(field, images);
     }
 
     /// Whether the field is already set. If it is, this records a violation, and the caller must

@@ -118,8 +118,8 @@ fn path(folder: &Path, name: &str) -> PathBuf {
 }
 
 /// Waits for the lock of a file. Returns `false` if the process that held the lock before has
-/// removed or replaced the file at `path`, so that the caller has to open it again. Fails after five
-/// seconds, because the process that holds the lock is probably suspended. `holder` names that
+/// removed or replaced the file at `path`, so that the caller has to open it again. Fails after
+/// five seconds, because the process that holds the lock is probably suspended. `holder` names that
 /// process for the error message.
 pub(super) fn lock(file: &File, path: &Path, holder: impl FnOnce() -> String) -> io::Result<bool> {
     for _ in 0..TRIES {
