@@ -194,5 +194,5 @@ pub use self::{
         WEBHOOK_SECRET_VARIABLE, WEBHOOK_URL_VARIABLE,
     },
     task::{Outcomes, Slot},
-    values::{DELIVERY_VALIDITY, REGIONAL_BASE_URL_VARIABLE, text},
+    values::{DELIVERY_VALIDITY, REGIONAL_BASE_URL_VARIABLE, digest_of_file, text},
 };

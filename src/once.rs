@@ -1,13 +1,7 @@
 //! Submissions with an idempotency key, for which the service is paid at most once.
 
-use std::{
-    fs::File,
-    io::{self, Read as _},
-    path::PathBuf,
-    time::Duration,
-};
+use std::{io, path::PathBuf, time::Duration};
 
-use sha2::{Digest as _, Sha256};
 use tokio::{
     task::spawn_blocking,
     time::{self, Instant},
@@ -17,7 +11,7 @@ use crate::{
     Client, Error, ErrorKind, Submit, SubmitOptions, Task,
     journal::{self, Journal, Key, Keyed, Record, State},
     task::failure,
-    values::{MAX_NAME, hash::hex, one_line},
+    values::{MAX_NAME, digest_of_file, one_line},
 };
 
 /// How long a call waits while another call with the same key waits for its response, and the pause
@@ -283,14 +277,7 @@ async fn is_whole(path: PathBuf, bytes: u64, sha256: Option<String>) -> bool {
             return Ok(false);
         }
         let Some(sha256) = sha256 else { return Ok(true) };
-        let (mut file, mut digest) = (File::open(path)?, Sha256::new());
-        let mut buffer = vec![0; 64 * 1024];
-        loop {
-            match file.read(&mut buffer)? {
-                0 => return Ok(hex(digest) == sha256),
-                count => digest.update(buffer.get(..count).unwrap_or_default()),
-            }
-        }
+        Ok(digest_of_file(&path)? == sha256)
     };
     // A file that cannot be read counts as changed, so the client tries to fetch the picture again.
     spawn_blocking(check).await.is_ok_and(|checked| checked.unwrap_or(false))

@@ -85,6 +85,10 @@ pub(crate) fn poll_span(task: &TaskRef) -> Span {
     task_span!(DEBUG, "poll", task)
 }
 
+pub(crate) fn download_span(task: &TaskRef) -> Span {
+    task_span!(INFO, "download", task)
+}
+
 /// Returns the name of a span for OpenTelemetry: the action and, if it is known, its target.
 pub(crate) fn span_name(action: &str, target: Option<&str>) -> String {
     target.map_or_else(|| action.to_owned(), |target| format!("{action} {target}"))
@@ -100,14 +104,6 @@ pub(crate) async fn run<T>(
         fail(&span, error.kind().as_str());
     }
     outcome
-}
-
-/// Runs a download in a span of its own.
-pub(crate) async fn run_download<T>(
-    task: &TaskRef,
-    work: impl Future<Output = Result<T, Error>>,
-) -> Result<T, Error> {
-    run(task_span!(INFO, "download", task), work).await
 }
 
 /// Marks a span as failed.

@@ -49,25 +49,27 @@ pub fn conversions(index: usize, submission: &Submission) -> TokenStream {
     }
 }
 
-/// Generates the function that visits the parts of a request type that serde cannot convert.
+/// Generates the function that returns the parts of a request type that serde cannot convert.
 fn typed(type_name: &str, fields: &[Field]) -> TokenStream {
     let type_name = format_ident!("{type_name}");
-    let visits = fields.iter().filter_map(|field| {
+    let images = fields.iter().filter(|field| matches!(field.kind, Kind::Image { .. }));
+    let images = images.map(|field| {
         let (name, member) = (&field.name, ident(field));
-        match &field.kind {
-            Kind::Secret => Some(quote!(visitor.secret(#name, (&self.#member).into());)),
-            Kind::Image { .. } if field.required => {
-                Some(quote!(visitor.image(#name, Some(&mut self.#member));))
-            }
-            Kind::Image { .. } => Some(quote!(visitor.image(#name, self.#member.as_mut());)),
-            _ => None,
-        }
+        quote!((#name, (&mut self.#member).into()))
+    });
+    let secrets = fields.iter().filter(|field| matches!(field.kind, Kind::Secret));
+    let secrets = secrets.map(|field| {
+        let (name, member) = (&field.name, ident(field));
+        quote!((#name, (&self.#member).into()))
     });
     quote! {
         impl crate::contract::Typed for types::#type_name {
-            fn visit(&mut self, visitor: &mut dyn crate::contract::Visitor) {
-                #(#visits)*
-                visitor.extra(&mut self.extra);
+            fn parts(&mut self) -> crate::contract::Parts<'_> {
+                crate::contract::Parts {
+                    images: vec![#(#images),*],
+                    secrets: vec![#(#secrets),*],
+                    extra: &mut self.extra,
+                }
             }
         }
     }

@@ -21,4 +21,4 @@ pub use self::request::{Request, Submit};
 pub(crate) use self::response::{
     Drift, Findings, ReadResponse, ResponseFields, Unexpected, read_response,
 };
-pub(crate) use self::typed::{Typed, Visitor};
+pub(crate) use self::typed::{Parts, Typed};

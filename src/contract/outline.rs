@@ -55,7 +55,7 @@ impl Request {
             (name.clone(), replaced(name, kind, value, replace))
         });
         let mut shown: Map<_, _> = shown.collect();
-        for (field, images) in self.images.fields() {
+        for (field, images) in &self.images {
             let Ok(value) = images.to_json(|image| Ok::<_, Infallible>(describe(image)));
             shown.insert(field.clone(), value);
         }

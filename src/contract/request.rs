@@ -3,13 +3,14 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet, btree_map::Entry},
+    convert::Infallible,
     fmt,
 };
 
 use serde_json::{Map, Value};
 
 use super::{
-    images::{FieldImages, Images},
+    images::{FieldImages, IMAGE, Images, located},
     operation::Operation,
 };
 use crate::{Address, ImageInput, IntoField, Location, Secret, Violation, values::Fault};
@@ -20,7 +21,7 @@ const LIGHT: usize = 1024 * 1024;
 
 /// The message about a field or a path parameter that was set twice. The field or parameter keeps
 /// its first value.
-pub(super) const SET_TWICE: &str = "is set twice; set it once";
+const SET_TWICE: &str = "is set twice; set it once";
 
 /// A request that [`Client::submit`](crate::Client::submit) accepts: every request type in
 /// [`types`](crate::types), and [`Request`].
@@ -204,7 +205,15 @@ impl Request {
     /// single image.
     #[doc(hidden)]
     pub fn image_in(&self, name: &str) -> Option<&ImageInput> {
-        self.images.one(name)
+        match self.images.get(name)? {
+            FieldImages::One(image) => Some(image),
+            FieldImages::List(_) => None,
+        }
+    }
+
+    /// Returns all images with their locations in the body.
+    pub(crate) fn all_images(&self) -> impl Iterator<Item = (Vec<Location>, &ImageInput)> {
+        located(&self.images)
     }
 
     /// Returns `true` if an image of the request is a file. If this returns `false`,
@@ -213,7 +222,7 @@ impl Request {
     /// For tests of this project.
     #[doc(hidden)]
     pub fn reads_files(&self) -> bool {
-        self.images.iter().any(|(_, image)| matches!(image, ImageInput::Path(_)))
+        self.all_images().any(|(_, image)| matches!(image, ImageInput::Path(_)))
     }
 
     /// Whether validating and serializing the request would block an async task for too long,
@@ -221,7 +230,7 @@ impl Request {
     pub(crate) fn is_heavy(&self) -> bool {
         let fields =
             self.body.iter().map(|(name, value)| name.len() + value.as_str().map_or(0, str::len));
-        let images = self.images.iter().map(|(_, image)| match image {
+        let images = self.all_images().map(|(_, image)| match image {
             ImageInput::Base64(text) => text.len(),
             _ => 0,
         });
@@ -243,9 +252,15 @@ impl Request {
 
     fn insert_images(&mut self, name: String, images: FieldImages) {
         if !self.is_repeated(&name) {
-            let value = self.images.put(&name, images);
-            self.body.insert(name, value);
+            self.put_images(name, images);
         }
+    }
+
+    /// Sets the images of a field, and their placeholders in the body.
+    pub(super) fn put_images(&mut self, field: String, images: FieldImages) {
+        let Ok(placeholders) = images.to_json(|_| Ok::<_, Infallible>(IMAGE.into()));
+        self.body.insert(field.clone(), placeholders);
+        self.images.insert(field, images);
     }
 
     /// Whether the field is already set. If it is, this records a violation, and the caller must

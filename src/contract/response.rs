@@ -202,7 +202,12 @@ impl Drift {
     /// Logs the findings that are new. If the client has already logged the maximum number of
     /// events in this period, it neither logs nor remembers the findings, so a later response can
     /// still report them.
-    pub(crate) fn report(&self, mut findings: Findings<'_>) {
+    ///
+    /// `document` is the response, if it is JSON. It is a finding if it is not an object.
+    pub(crate) fn report(&self, mut findings: Findings<'_>, document: Option<&Value>) {
+        if let Some(document) = document.filter(|document| !document.is_object()) {
+            findings.unexpected.mistyped(WHOLE_RESPONSE, document);
+        }
         // The contract does not list the statuses of tasks in progress, so such a status alone is
         // expected, and logged at a lower level.
         let is_note = findings.unexpected.is_empty() && !findings.has_picture;
@@ -237,16 +242,6 @@ impl Reported {
 }
 
 impl Findings<'_> {
-    /// Adds a finding if the JSON of the response is not an object.
-    pub(crate) fn with_type_of(mut self, document: Option<&Value>) -> Self {
-        if let Some(document) = document
-            && !document.is_object()
-        {
-            self.unexpected.mistyped(WHOLE_RESPONSE, document);
-        }
-        self
-    }
-
     /// Removes the findings that were reported before. Returns the other ones as texts of bounded
     /// length, for the client to remember.
     fn keep_new(&mut self, reported: &HashSet<String>) -> Vec<String> {

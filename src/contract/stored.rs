@@ -94,14 +94,14 @@ impl Request {
     }
 
     fn stored(&self) -> Result<Stored, Error> {
-        self.validate_form()?;
+        self.check(false)?;
         let mut stored = Stored {
             operation: self.operation.name.to_owned(),
             path: self.path_parameters.clone(),
             ..Stored::default()
         };
         let mut body = self.body.clone();
-        for (field, images) in self.images.fields() {
+        for (field, images) in &self.images {
             let written = images.to_json(|image| serde_json::to_value(image)).map_err(|error| {
                 let violation = Violation::of_field(field, "value_error", error.to_string());
                 invalid(self.operation.name, vec![violation])
@@ -186,10 +186,7 @@ impl Stored {
         }));
         for (name, read) in images {
             match read {
-                Ok(images) => {
-                    let value = request.images.put(&name, images);
-                    request.body.insert(name, value);
-                }
+                Ok(images) => request.put_images(name, images),
                 Err(problem) => violations.push(Violation::of_field(&name, "value_error", problem)),
             }
         }

@@ -1,74 +1,33 @@
 //! Conversions between the generated types and the form that the client validates and sends.
 
+use std::mem;
+
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
 use super::{
-    images::{FieldImages, IMAGE, Images},
+    images::{FieldImages, IMAGE},
     operation::{FieldKind, Operation},
     request::Request,
-    validate::invalid,
+    validate::{fail_if_any, invalid},
 };
 use crate::{AspectRatio, Error, ErrorKind, Extra, ImageInput, Secret, Violation};
 
-/// Visits the parts of a generated type that serde cannot convert. Images are streamed instead of
-/// being serialized, and secrets are not serialized. A field that the contract does not define may
-/// have the same name as a defined field, so serde cannot write both to one object.
-pub(crate) trait Visitor {
-    fn image(&mut self, name: &str, image: Option<&mut ImageInput>);
-    fn secret(&mut self, _name: &str, _secret: Option<&Secret>) {}
-    /// Visits the fields that the contract does not define. Called after the other methods.
-    fn extra(&mut self, extra: &mut Extra);
+/// The parts of a generated type that serde cannot convert. Images are streamed instead of being
+/// serialized, and secrets are not serialized. A field that the contract does not define may have
+/// the same name as a defined field, so serde cannot write both to one object.
+pub(crate) struct Parts<'a> {
+    /// The images with the names of their fields. `None` if the field is not set.
+    pub(crate) images: Vec<(&'static str, Option<&'a mut ImageInput>)>,
+    /// The secrets like the images.
+    pub(crate) secrets: Vec<(&'static str, Option<&'a Secret>)>,
+    /// The fields that the contract does not define.
+    pub(crate) extra: &'a mut Extra,
 }
 
 /// A generated type of a request.
 pub(crate) trait Typed {
-    fn visit(&mut self, visitor: &mut dyn Visitor);
-}
-
-/// The parts that are taken out of a generated type before serde serializes it.
-#[derive(Default)]
-struct Aside {
-    images: Images,
-    secrets: Vec<(String, String)>,
-    extra: Extra,
-}
-
-impl Visitor for Aside {
-    fn image(&mut self, name: &str, image: Option<&mut ImageInput>) {
-        if let Some(image) = image {
-            let image = std::mem::replace(image, ImageInput::base64(IMAGE));
-            self.images.put(name, FieldImages::One(image));
-        }
-    }
-
-    fn secret(&mut self, name: &str, secret: Option<&Secret>) {
-        self.secrets.extend(secret.map(|secret| (name.to_owned(), secret.reveal().to_owned())));
-    }
-
-    fn extra(&mut self, extra: &mut Extra) {
-        self.extra = std::mem::take(extra);
-    }
-}
-
-/// The parts that are put into a generated type after serde has deserialized it.
-struct Given {
-    images: Images,
-    extra: Extra,
-}
-
-impl Visitor for Given {
-    fn image(&mut self, name: &str, image: Option<&mut ImageInput>) {
-        if let Some(image) = image
-            && let Some(FieldImages::One(given)) = self.images.remove(name)
-        {
-            *image = given;
-        }
-    }
-
-    fn extra(&mut self, extra: &mut Extra) {
-        *extra = std::mem::take(&mut self.extra);
-    }
+    fn parts(&mut self) -> Parts<'_>;
 }
 
 impl Request {
@@ -78,9 +37,18 @@ impl Request {
         mut typed: impl Serialize + Typed,
     ) -> Self {
         let mut request = Self::new(operation);
-        let mut aside = Aside::default();
-        typed.visit(&mut aside);
-        request.images = aside.images;
+        let Parts { images, secrets, extra } = typed.parts();
+        for (name, image) in images {
+            if let Some(image) = image {
+                let image = mem::replace(image, ImageInput::base64(IMAGE));
+                request.images.insert(name.to_owned(), FieldImages::One(image));
+            }
+        }
+        let secret = |(name, secret): (&str, Option<&Secret>)| {
+            Some((name.to_owned(), Value::from(secret?.reveal())))
+        };
+        let secrets: Vec<_> = secrets.into_iter().filter_map(secret).collect();
+        let (fields, faults) = mem::take(extra).into_parts();
         match serde_json::to_value(typed) {
             Ok(Value::Object(body)) => request.body = body,
             Ok(_) => {}
@@ -103,10 +71,7 @@ impl Request {
                 request.faults.push(Violation::of_field(field.name, "value_error", msg));
             }
         }
-        for (name, secret) in aside.secrets {
-            request.body.insert(name, secret.into());
-        }
-        let (fields, faults) = aside.extra.into_parts();
+        request.body.extend(secrets);
         for (name, fault) in faults {
             request.faults.push(Violation::of_field(&name, "value_error", fault));
         }
@@ -126,11 +91,8 @@ impl Request {
             return Err(Error::new(ErrorKind::Validation, message).with_operation(operation.name));
         }
         let refused = |violation| invalid(operation.name, vec![violation]);
-        let faults = self.faults();
-        if !faults.is_empty() {
-            return Err(invalid(operation.name, faults));
-        }
-        let Self { body, images, path_parameters, .. } = self;
+        fail_if_any(operation, self.faults())?;
+        let Self { body, mut images, path_parameters, .. } = self;
         let (mut known, mut extra) = (Map::new(), Extra::default());
         for (name, value) in path_parameters {
             known.insert(name, value.into());
@@ -152,10 +114,17 @@ impl Request {
         }
         let mut typed: T = serde_json::from_value(known.into())
             .map_err(|error| refused(Violation::new("value_error", error.to_string()).at(&[])))?;
-        let mut given = Given { images, extra };
-        typed.visit(&mut given);
-        match given.images.fields().next() {
-            Some((field, _)) => {
+        let parts = typed.parts();
+        *parts.extra = extra;
+        for (name, image) in parts.images {
+            if let Some(image) = image
+                && let Some(FieldImages::One(given)) = images.remove(name)
+            {
+                *image = given;
+            }
+        }
+        match images.keys().next() {
+            Some(field) => {
                 let msg = "contains an image, but the type has no such field for images";
                 Err(refused(Violation::of_field(field, "extra_forbidden", msg)))
             }

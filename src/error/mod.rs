@@ -118,15 +118,12 @@ impl Error {
         self.set(|details| details.source = Some(source.into()))
     }
 
-    pub(crate) fn with_advice(mut self, advice: impl Into<String>) -> Self {
-        self.details.advice = Some(advice.into());
-        self.details.function = None;
-        self
+    pub(crate) fn with_advice(self, advice: impl Into<String>) -> Self {
+        self.set(|details| (details.advice, details.function) = (Some(advice.into()), None))
     }
 
-    pub(crate) fn with_billing_unknown(mut self) -> Self {
-        self.details.billing_unknown = true;
-        self
+    pub(crate) fn with_billing_unknown(self) -> Self {
+        self.set(|details| details.billing_unknown = true)
     }
 
     /// Converts the error of the last attempt to that of a delivery that was damaged in every

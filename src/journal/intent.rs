@@ -7,8 +7,10 @@ use std::{
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+use url::Url;
 
-use super::{Account, Key};
+use super::Key;
 use crate::Request;
 
 /// What a submission is for, in the program's own terms. A [`Journal`](super::Journal) stores the
@@ -102,19 +104,15 @@ pub struct Intent {
 }
 
 impl Intent {
-    pub(crate) fn new(operation: &str, at: SystemTime, origin: Origin) -> Self {
+    pub(crate) fn new(operation: &str, at: SystemTime, account: Account, origin: Origin) -> Self {
         let mut random = fastrand::Rng::new();
         Self {
             id: format!("{:016x}{:016x}", random.u64(..), random.u64(..)),
             operation: operation.to_owned(),
             at: seconds(at),
-            account: None,
+            account: Some(account),
             origin,
         }
-    }
-
-    pub(crate) fn of_account(self, account: Account) -> Self {
-        Self { account: Some(account), ..self }
     }
 
     /// Returns the unique id of the submission: 32 hexadecimal digits.
@@ -139,7 +137,7 @@ impl Intent {
     /// Returns the base URL that the submission was sent to. Only this service knows its task.
     /// `None` if an earlier version of this crate wrote the record.
     pub fn service(&self) -> Option<&str> {
-        self.account().map(Account::service)
+        self.account.as_ref().map(|account| &*account.service)
     }
 
     /// Returns the label that the program gave the submission; see [`Origin::new`].
@@ -193,6 +191,38 @@ impl Intent {
     }
 }
 
+/// The service and the API key of a submission.
+///
+/// Each record contains the account, so that a client can tell whether it may continue the task.
+/// Only the service that accepted a task knows the task, and the client must not send its API key
+/// to any other service.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Account {
+    /// The base URL without user information.
+    service: String,
+    /// Random, so that two records of one key have different fingerprints.
+    salt: u32,
+    /// The first 32 bits of the SHA-256 digest of the salt and the key. They are enough to compare
+    /// keys, and too few to recover the key.
+    key: u32,
+}
+
+impl Account {
+    pub(crate) fn new(service: &Url, key: &[u8]) -> Self {
+        let salt = fastrand::u32(..);
+        Self { service: service.to_string(), salt, key: fingerprint(salt, key) }
+    }
+
+    pub(crate) fn has_key(&self, key: &[u8]) -> bool {
+        self.key == fingerprint(self.salt, key)
+    }
+}
+
+fn fingerprint(salt: u32, key: &[u8]) -> u32 {
+    let digest = Sha256::new().chain_update(salt.to_be_bytes()).chain_update(key).finalize();
+    digest.iter().take(4).fold(0, |bits, byte| bits << 8 | u32::from(*byte))
+}
+
 pub(super) fn seconds(at: SystemTime) -> u64 {
     at.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }
@@ -235,5 +265,22 @@ pub(super) mod stored_path {
             Stored::Text(text) => text.into(),
             Stored::Raw(raw) => raw.into(),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_account_knows_its_key_without_containing_it() {
+        let service = Url::parse("https://api.example.com").unwrap();
+        let account = Account::new(&service, b"key-of-anna");
+        assert!(account.has_key(b"key-of-anna"));
+        assert!(!account.has_key(b"key-of-berta"));
+        let text = serde_json::to_string(&account).unwrap();
+        assert!(!text.contains("anna"), "{text}");
+        assert_eq!(serde_json::from_str::<Account>(&text).unwrap(), account);
+        assert_ne!(Account::new(&service, b"key-of-anna"), account, "the salt differs");
     }
 }

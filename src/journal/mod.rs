@@ -34,7 +34,6 @@
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/guide/main.in"));
 //! ```
 
-mod account;
 mod directory;
 mod intent;
 mod key;
@@ -54,7 +53,7 @@ use std::{
 
 use tokio::time;
 
-pub(crate) use self::account::Account;
+pub(crate) use self::intent::Account;
 pub use self::{
     directory::{Directory, Disk, List, Listed},
     intent::{Intent, Origin},

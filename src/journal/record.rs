@@ -131,7 +131,7 @@ pub enum Step {
 pub struct Record {
     intent: Intent,
     #[serde(flatten)]
-    life: Life,
+    pub(super) life: Life,
 }
 
 /// The record of a key, as a [`Journal`](super::Journal) returns it.
@@ -249,14 +249,6 @@ impl Record {
     pub(crate) fn first_ready(&self) -> Option<Moment> {
         let date = self.life.ready_date.map(time);
         Some(Moment { at: self.ready_at()?, date, instant: None })
-    }
-
-    pub(super) fn life(&self) -> &Life {
-        &self.life
-    }
-
-    pub(super) fn set_life(&mut self, life: Life) {
-        self.life = life;
     }
 
     /// Applies a step, and returns whether the record has changed.

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     Error,
-    journal::{self, Step},
+    journal::Step,
     retry::{Backoff, LONGEST_RETRY},
     telemetry,
     transport::middleware::{Purpose, Retry},
@@ -46,9 +46,9 @@ impl Attempts {
         let is_last = self.made >= self.most || self.left().is_zero();
         let (error, is_refusal) = match failure {
             DownloadFailure::NeedsFreshUrl(error) => {
-                let Picture { task, polled, ready_since, .. } = &self.picture;
+                let Picture { polled, ready_since, .. } = &self.picture;
                 let step = Step::Refused { given: polled.date, after: polled.since(ready_since) };
-                journal::note(self.picture.downloads().journal.as_deref(), task, &step).await;
+                self.picture.note(&step).await;
                 (error, true)
             }
             DownloadFailure::Transient(error) => (error, false),
@@ -133,6 +133,6 @@ impl Picture {
                 }
             }
         };
-        telemetry::run_download(&self.task, attempting).await
+        telemetry::run(telemetry::download_span(&self.task), attempting).await
     }
 }

@@ -28,20 +28,11 @@ pub struct SaveOptions {
     pub(super) permissions: Option<Permissions>,
     pub(super) follow_symlinks: bool,
     pub(super) overwrite: bool,
-    pub(super) closes_record: bool,
-    pub(super) sha256: bool,
 }
 
 impl Default for SaveOptions {
     fn default() -> Self {
-        Self {
-            check: true,
-            permissions: None,
-            follow_symlinks: true,
-            overwrite: true,
-            closes_record: true,
-            sha256: false,
-        }
+        Self { check: true, permissions: None, follow_symlinks: true, overwrite: true }
     }
 }
 
@@ -81,71 +72,45 @@ impl SaveOptions {
         self.overwrite = on;
         self
     }
-
-    /// Sets whether saving closes the record of the submission in the
-    /// [journal](crate::journal). The default is `true`.
-    ///
-    /// Use `false` if the saved file is not the final one, for example because the program still
-    /// renames it. The program must then apply [`Step::Saved`](crate::journal::Step::Saved) itself.
-    /// Otherwise the record stays open, and the next process resumes the task.
-    ///
-    /// For the batches.
-    #[doc(hidden)]
-    pub fn closes_record(mut self, on: bool) -> Self {
-        self.closes_record = on;
-        self
-    }
-
-    /// Sets whether to compute [`Saved::sha256`](crate::Saved::sha256) even if no record needs it.
-    /// The default is `false`, because the digest takes about as long as writing the file.
-    ///
-    /// For `kiln` and the batches.
-    #[doc(hidden)]
-    pub fn sha256(mut self, on: bool) -> Self {
-        self.sha256 = on;
-        self
-    }
 }
 
 /// Where a picture is saved.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub(super) enum Target {
     /// At this path.
-    File(PathBuf),
+    File(PathBuf, SaveOptions),
     /// In a new file in this directory, with the extension of the downloaded format.
     In(PathBuf),
 }
 
 /// A temporary file next to its destination. Dropping it deletes the file.
+#[derive(Debug)]
 pub(super) struct Part {
     target: Target,
-    overwrite: bool,
     permissions: Option<Permissions>,
     file: TemporaryFile,
 }
 
 impl Part {
     /// Creates the temporary file. Refuses destinations that must not be replaced.
-    pub(super) fn create(target: Target, options: SaveOptions, swept: &Swept) -> io::Result<Self> {
-        let SaveOptions { overwrite, permissions, .. } = options;
+    pub(super) fn create(target: Target, swept: &Swept) -> io::Result<Self> {
         let (target, directory, permissions) = match target {
-            Target::File(path) => {
+            Target::File(path, options) => {
                 let path = if options.follow_symlinks { resolved(&path)? } else { path };
-                let replaced = replaced(&path, overwrite)?;
-                let kept = replaced.filter(fs::Metadata::is_file);
-                let permissions = permissions.or(kept.map(|metadata| metadata.permissions()));
+                let kept = kept_permissions(&path, options.overwrite)?;
+                let permissions = options.permissions.clone().or(kept);
                 let directory = directory_of(&path).to_owned();
-                (Target::File(path), directory, permissions)
+                (Target::File(path, options), directory, permissions)
             }
             Target::In(path) => {
                 let directory = directory_of(&path.join("picture")).to_owned();
-                (Target::In(path), directory, permissions)
+                (Target::In(path), directory, None)
             }
         };
         swept.sweep_once(&directory);
         // The file is private until its permissions are set, unless they are the default ones.
         let file = TemporaryFile::create(&directory, permissions.is_some())?;
-        Ok(Self { target, overwrite, permissions, file })
+        Ok(Self { target, permissions, file })
     }
 
     /// Writes chunks until the channel closes, and returns their SHA-256 digest if `with_digest` is
@@ -182,10 +147,10 @@ impl Part {
     /// a directory, the file gets the first of these names that is free.
     pub(super) fn finish(self, names: impl Iterator<Item = String>) -> io::Result<PathBuf> {
         self.flush()?;
-        let Self { target, overwrite, file, .. } = self;
+        let Self { target, file, .. } = self;
         // The file stays locked until after the rename.
         let path = match target {
-            Target::File(path) => {
+            Target::File(path, SaveOptions { overwrite, .. }) => {
                 let renamed = if overwrite { file.persist(&path) } else { file.persist_new(&path) };
                 renamed.map(|()| path).map_err(|(_, error)| error)?
             }
@@ -216,7 +181,7 @@ impl Part {
         path: &Path,
         overwrite: bool,
     ) -> Result<(), (Option<Self>, io::Error)> {
-        if overwrite && let Err(error) = self.keep_permissions(path) {
+        if overwrite && let Err(error) = self.take_permissions(path) {
             return Err((Some(self), error));
         }
         let Self { file, .. } = self;
@@ -226,12 +191,11 @@ impl Part {
             Err((file, error)) => Err((Some(Self { file, ..self }), error)),
         }
     }
+
     /// Copies the permissions of the file at `path`, if there is one, because this file is going to
     /// replace it.
-    fn keep_permissions(&mut self, path: &Path) -> io::Result<()> {
-        let kept = replaced(path, true)?.filter(fs::Metadata::is_file);
-        let kept = kept.map(|metadata| metadata.permissions());
-        self.permissions = self.permissions.take().or(kept);
+    fn take_permissions(&mut self, path: &Path) -> io::Result<()> {
+        self.permissions = kept_permissions(path, true)?;
         self.flush()
     }
 }
@@ -245,9 +209,9 @@ fn sync_directory_of(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Returns the metadata of what the new file would replace, or `None` if the path is free. Fails if
-/// it must not be replaced.
-fn replaced(path: &Path, overwrite: bool) -> io::Result<Option<fs::Metadata>> {
+/// Returns the permissions of the file that the new file would replace, or `None` if there is none.
+/// Fails if it must not be replaced.
+fn kept_permissions(path: &Path, overwrite: bool) -> io::Result<Option<Permissions>> {
     if path.file_name().is_none() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "the path has no file name"));
     }
@@ -257,7 +221,7 @@ fn replaced(path: &Path, overwrite: bool) -> io::Result<Option<fs::Metadata>> {
             Err(io::Error::other("the path is not a regular file"))
         }
         Ok(_) if !overwrite => Err(io::ErrorKind::AlreadyExists.into()),
-        Ok(metadata) => Ok(Some(metadata)),
+        Ok(metadata) => Ok(Some(metadata.permissions()).filter(|_| metadata.is_file())),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
     }

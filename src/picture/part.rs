@@ -51,7 +51,7 @@ impl TemporaryFile {
             let part = Self { file, path };
             match part.file.try_lock() {
                 // A sweep may have deleted the file before it was locked.
-                Ok(()) if is_at(&part.file, &part.path).unwrap_or(false) => return Ok(part),
+                Ok(()) if is_at(&part.file, &part.path) => return Ok(part),
                 Ok(()) | Err(TryLockError::WouldBlock) => {}
                 // On filesystems without locks, no sweep deletes the file.
                 Err(TryLockError::Error(_)) => return Ok(part),
@@ -148,7 +148,7 @@ fn remove_if_unlocked(path: &Path) -> bool {
     let Ok(file) = File::options().read(true).write(true).open(path) else { return false };
     // The owner may have renamed the file since it was opened. The path then does not exist, or
     // belongs to another file.
-    file.try_lock().is_ok() && is_at(&file, path).unwrap_or(false) && fs::remove_file(path).is_ok()
+    file.try_lock().is_ok() && is_at(&file, path) && fs::remove_file(path).is_ok()
 }
 
 #[cfg(test)]
@@ -177,7 +177,7 @@ mod tests {
                         for _ in 0..200 {
                             let file = TemporaryFile::create(directory.path(), true).unwrap();
                             thread::yield_now();
-                            assert!(is_at(&file.file, &file.path).unwrap(), "it was swept");
+                            assert!(is_at(&file.file, &file.path), "it was swept");
                         }
                     })
                 })
@@ -220,8 +220,8 @@ mod tests {
         fs::write(&part, "of another process").unwrap();
 
         opened.try_lock().unwrap();
-        assert!(!is_at(&opened, &part).unwrap());
-        assert!(is_at(&opened, &directory.path().join("fox.png")).unwrap());
+        assert!(!is_at(&opened, &part));
+        assert!(is_at(&opened, &directory.path().join("fox.png")));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use std::{
     ffi::OsStr,
-    fmt, io,
+    io,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -62,18 +62,17 @@ impl Saved {
 /// the file, and dropping the last one deletes it.
 ///
 /// For `kiln` and the batches.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 #[doc(hidden)]
 pub struct DownloadedPicture {
     picture: Picture,
-    options: SaveOptions,
     /// `None` after the file was renamed.
     file: Arc<Mutex<Option<Part>>>,
     /// The file format, as [`Saved::kind`].
     pub kind: Option<FileKind>,
     /// The size in bytes.
     pub bytes: u64,
-    /// The SHA-256 digest, as [`Saved::sha256`].
+    /// The SHA-256 digest of the file in lowercase hexadecimal.
     pub sha256: Option<String>,
 }
 
@@ -114,27 +113,9 @@ impl DownloadedPicture {
         }
         let Self { kind, bytes, sha256, .. } = self.clone();
         let saved = Saved { path, kind, bytes, sha256 };
-        self.picture.note_saved(&saved, &self.options).await;
+        self.picture.report_saved(&saved);
         Ok(saved)
     }
-}
-
-impl fmt::Debug for DownloadedPicture {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DownloadedPicture")
-            .field("task", &self.picture.task)
-            .field("kind", &self.kind)
-            .field("bytes", &self.bytes)
-            .finish_non_exhaustive()
-    }
-}
-
-/// A checked download in its temporary file.
-struct Finished {
-    part: Part,
-    kind: Option<FileKind>,
-    bytes: u64,
-    sha256: Option<String>,
 }
 
 impl Picture {
@@ -176,7 +157,7 @@ impl Picture {
         path: impl AsRef<Path>,
         options: SaveOptions,
     ) -> Result<Saved, Error> {
-        self.save_to(&Target::File(path.as_ref().to_owned()), &options).await
+        self.save_to(&Target::File(path.as_ref().to_owned(), options)).await
     }
 
     /// Downloads the picture and saves it in a directory.
@@ -203,26 +184,28 @@ impl Picture {
     ///
     /// The same errors as [`save_with`](Self::save_with). The directory must exist.
     pub async fn save_in(&self, directory: impl AsRef<Path>) -> Result<Saved, Error> {
-        self.save_to(&Target::In(directory.as_ref().to_owned()), &SaveOptions::default()).await
+        self.save_to(&Target::In(directory.as_ref().to_owned())).await
     }
 
-    async fn save_to(&self, target: &Target, options: &SaveOptions) -> Result<Saved, Error> {
-        let saving = self.attempt(|opening| self.save_once(target, options, opening));
+    async fn save_to(&self, target: &Target) -> Result<Saved, Error> {
+        let saving = self.attempt(|opening| self.save_once(target, opening));
         match saving.await {
             Ok(saved) => {
-                self.note_saved(&saved, options).await;
+                self.report_saved(&saved);
+                let (path, sha256) = (absolute(&saved.path), saved.sha256.clone());
+                self.note(&Step::Saved { path, bytes: saved.bytes, sha256 }).await;
                 Ok(saved)
             }
-            Err(error) => Err(self.keep_damaged(target, options, error).await),
+            Err(error) => Err(self.keep_damaged(target, error).await),
         }
     }
 
     /// Keeps the bytes of a damaged delivery next to its target. The picture is paid, and a person
     /// may be able to use what has arrived.
-    async fn keep_damaged(&self, target: &Target, options: &SaveOptions, error: Error) -> Error {
+    async fn keep_damaged(&self, target: &Target, error: Error) -> Error {
         let Some(damaged) = error.damaged().cloned() else { return error };
         let picture = match target {
-            Target::File(path) => path.clone(),
+            Target::File(path, _) => path.clone(),
             Target::In(directory) => {
                 let extension = damaged.kind().map_or("bin", FileKind::extension);
                 let stem = file_stems(&self.task).next().unwrap_or_default();
@@ -230,33 +213,32 @@ impl Picture {
             }
         };
         match blocking(move || damaged.keep(picture)).await {
-            Ok(path) => {
-                if options.closes_record {
-                    let path = std::path::absolute(&path).unwrap_or(path);
-                    let step = Step::Damaged { path };
-                    journal::note(self.downloads().journal.as_deref(), &self.task, &step).await;
-                }
-                error
-            }
+            Ok(path) => self.note(&Step::Damaged { path: absolute(&path) }).await,
             // The caller needs the error of the download, so this error is only logged.
             Err(problem) => {
                 tracing::warn!(task_id = self.task.id(), %problem, "could not keep the bytes");
-                error
             }
         }
+        error
+    }
+
+    /// Records what happened to the picture in the journal of its client.
+    pub(super) async fn note(&self, step: &Step) {
+        journal::note(self.downloads().journal.as_deref(), &self.task, step).await;
     }
 
     /// Downloads the picture to a temporary file in this directory, for programs that choose the
     /// file name after they know the format: [`DownloadedPicture::save`] and
-    /// [`replace`](DownloadedPicture::replace) then rename the file. `overwrite` and
-    /// `follow_symlinks` of the options have no effect.
+    /// [`replace`](DownloadedPicture::replace) then rename the file.
+    ///
+    /// The record of the submission in the [journal](crate::journal) stays open. The program must
+    /// apply [`Step::Saved`](crate::journal::Step::Saved) itself once the file is final. Otherwise
+    /// the next process resumes the task.
     ///
     /// ```
     /// # async fn save(task: imagekiln::Task) -> Result<(), Box<dyn std::error::Error>> {
-    /// use imagekiln::SaveOptions;
-    ///
     /// let picture = task.wait().await?;
-    /// let fox = picture.download_in("pictures", SaveOptions::default()).await?;
+    /// let fox = picture.download_in("pictures").await?;
     /// let extension = fox.kind.map_or("bin", |kind| kind.extension());
     /// fox.save(format!("pictures/fox.{extension}")).await?;
     /// # Ok(())
@@ -273,22 +255,19 @@ impl Picture {
     pub async fn download_in(
         &self,
         directory: impl AsRef<Path>,
-        options: SaveOptions,
     ) -> Result<DownloadedPicture, Error> {
         let target = Target::In(directory.as_ref().to_owned());
         let download = async |opening| {
-            let finished = self.download(&target, &options, opening).await?;
-            let flush = blocking(move || finished.part.flush().map(|()| finished)).await;
+            let (part, saved) = self.download(&target, true, opening).await?;
+            let flush = blocking(move || part.flush().map(|()| (part, saved))).await;
             flush.map_err(|error| self.unwritable(directory.as_ref(), error))
         };
-        let finished = self.attempt(download).await?;
-        let Finished { part, kind, bytes, sha256 } = finished;
+        let (part, Saved { kind, bytes, sha256, .. }) = self.attempt(download).await?;
         let (picture, file) = (self.clone(), Arc::new(Mutex::new(Some(part))));
-        Ok(DownloadedPicture { picture, options, file, kind, bytes, sha256 })
+        Ok(DownloadedPicture { picture, file, kind, bytes, sha256 })
     }
 
-    /// Logs the saved picture, and closes its record in the journal.
-    async fn note_saved(&self, saved: &Saved, options: &SaveOptions) {
+    fn report_saved(&self, saved: &Saved) {
         tracing::info!(task_id = self.task.id(), bytes = saved.bytes, "picture saved");
         if saved.has_wrong_extension() {
             tracing::warn!(
@@ -299,54 +278,43 @@ impl Picture {
             );
         }
         telemetry::saved(&self.task);
-        if options.closes_record {
-            let Saved { path, bytes, sha256, .. } = saved;
-            // The path is stored as an absolute path, because the next process may have another
-            // working directory.
-            let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-            let step = Step::Saved { path, bytes: *bytes, sha256: sha256.clone() };
-            journal::note(self.downloads().journal.as_deref(), &self.task, &step).await;
-        }
     }
 
-    async fn save_once(
-        &self,
-        target: &Target,
-        options: &SaveOptions,
-        opening: Opening,
-    ) -> Result<Saved, DownloadFailure> {
-        let finished = self.download(target, options, opening).await?;
-        let Finished { part, kind, bytes, sha256 } = finished;
-        let names = file_stems(&self.task).map(move |stem| match kind {
+    async fn save_once(&self, target: &Target, opening: Opening) -> Result<Saved, DownloadFailure> {
+        let has_journal = self.downloads().journal.is_some();
+        let (part, saved) = self.download(target, has_journal, opening).await?;
+        let names = file_stems(&self.task).map(move |stem| match saved.kind {
             Some(kind) => format!("{stem}.{}", kind.extension()),
             None => stem,
         });
-        let (Target::File(path) | Target::In(path)) = target;
         let named = blocking(move || part.finish(names)).await;
-        let path = named.map_err(|error| self.unwritable(path, error))?;
-        Ok(Saved { path, kind, bytes, sha256 })
+        let path = named.map_err(|error| self.unwritable(&saved.path, error))?;
+        Ok(Saved { path, ..saved })
     }
 
+    /// Downloads the picture to a temporary file, and checks it. The path of the result is that of
+    /// the target.
     async fn download(
         &self,
         target: &Target,
-        options: &SaveOptions,
+        with_digest: bool,
         opening: Opening,
-    ) -> Result<Finished, DownloadFailure> {
-        let (Target::File(path) | Target::In(path)) = target;
+    ) -> Result<(Part, Saved), DownloadFailure> {
+        let (path, is_checked) = match target {
+            Target::File(path, options) => (path, options.check),
+            Target::In(path) => (path, true),
+        };
         let unwritable = |error| self.unwritable(path, error);
         // The file is created before the download, so that nothing is downloaded for a destination
         // that cannot be written.
         let starting = blocking({
             let source = Arc::clone(&self.source);
-            let (target, options) = (target.clone(), options.clone());
-            move || Part::create(target, options, &source.downloads().swept)
+            let target = target.clone();
+            move || Part::create(target, &source.downloads().swept)
         });
         let mut part = starting.await.map_err(unwritable)?;
         let mut download = opening.await?;
         let (chunks, received) = mpsc::channel(AHEAD);
-        let with_digest =
-            options.sha256 || (options.closes_record && self.downloads().journal.is_some());
         let writing =
             blocking(move || part.write(received, with_digest).map(|digest| (part, digest)));
         let downloaded = send_chunks(&mut download, chunks).await;
@@ -354,9 +322,9 @@ impl Picture {
         // error does not leave a temporary file behind.
         let (part, sha256) = writing.await.map_err(unwritable)?;
         let (kind, bytes) = (download.kind(), download.received);
-        let check = || if options.check { download.check().map(drop) } else { Ok(()) };
+        let check = || if is_checked { download.check().map(drop) } else { Ok(()) };
         match downloaded.and_then(|()| check()) {
-            Ok(()) => Ok(Finished { part, kind, bytes, sha256 }),
+            Ok(()) => Ok((part, Saved { path: path.clone(), kind, bytes, sha256 })),
             Err(DownloadFailure::Unreadable { error, broken_after, .. }) => {
                 let keep = Box::new(move |path: &Path, names: &mut dyn Iterator<Item = String>| {
                     part.keep(path, names)
@@ -383,6 +351,12 @@ impl Picture {
                 .with_source(error),
         )
     }
+}
+
+/// Returns the path for a record. It is absolute, because the next process may have another working
+/// directory.
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
 /// Starts blocking work immediately. The work completes even if the future is dropped.

@@ -144,11 +144,7 @@ impl ClientBuilder {
         self.check_webhook()?;
         let mut request = request.into_request();
         self.tasks.webhook.fill(&mut request);
-        if self.tasks.validation {
-            request.validate()?
-        } else {
-            request.validate_form()?
-        }
+        request.check(self.tasks.validation)?;
         Ok(Preview { path: path_of("", &request, &prefix), body: request.outline() })
     }
 }

@@ -19,7 +19,7 @@ use crate::{
         middleware::RESERVED_HEADERS,
         service::NEUTRAL_PREFIX,
     },
-    values::address::check_web_url,
+    values::address::parse_web_url,
 };
 
 /// The advice for a setting that another part of the error names.
@@ -95,7 +95,7 @@ impl ClientBuilder {
         }
         let Some(address) = &self.tasks.webhook.url else { return Ok(()) };
         let is_too_long = address.reveal().chars().count() > LONGEST_WEBHOOK_URL;
-        if is_too_long || check_web_url(address.reveal()).is_err() {
+        if is_too_long || parse_web_url(address.reveal()).is_err() {
             let problem = format!(
                 "the webhook URL is not an http or https URL of at most {LONGEST_WEBHOOK_URL} \
                  characters"
@@ -144,8 +144,7 @@ impl ClientBuilder {
     pub(super) fn proxy_settings(&self) -> Result<Option<(Proxy, Url)>, Error> {
         let Some(address) = &self.proxy else { return Ok(None) };
         let unusable = |problem: &str| invalid_setting(format!("the proxy URL {problem}"));
-        check_web_url(address.reveal()).map_err(unusable)?;
-        let url = address.parse().map_err(|_| unusable("must be a URL"))?;
+        let url = parse_web_url(address.reveal()).map_err(unusable)?;
         let proxy = Proxy::all(url.clone())
             .map_err(|error| unusable("cannot be used").with_source(error.without_url()))?;
         Ok(Some((proxy, url)))

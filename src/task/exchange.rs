@@ -161,7 +161,7 @@ impl Submission {
                 );
             }
             let (read, findings) = found.response(redaction);
-            self.shared.drift.report(findings.with_type_of(response.document.as_ref()));
+            self.shared.drift.report(findings, response.document.as_ref());
             let task = Task::resumed(Arc::clone(&self.shared), task);
             let submitted = Submitted {
                 response: read,

@@ -126,7 +126,7 @@ fn report(
     let mut inner = Unexpected::default();
     names.iter().for_each(|name| inner.unlisted(name));
     findings.unexpected.add(inner.within("detail"));
-    shared.drift.report(findings.with_type_of(response.document.as_ref()));
+    shared.drift.report(findings, response.document.as_ref());
 }
 
 /// The error for a submission that the service may have accepted.

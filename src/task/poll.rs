@@ -223,7 +223,7 @@ impl Task {
                 status: unlisted,
                 has_picture: unlisted.is_some() && sample.is_some(),
             };
-            shared.drift.report(findings.with_type_of(response.document.as_ref()));
+            shared.drift.report(findings, response.document.as_ref());
         }
         let (status, response) = (status?, read?);
         if !status.is_success() {

@@ -89,7 +89,7 @@ impl Shared {
         let journal = self.settings.journal.as_ref();
         let intent = journal.map(|_| {
             let account = Account::new(&base, self.service.key.as_bytes());
-            Intent::new(operation.name, self.service.clock.now(), origin).of_account(account)
+            Intent::new(operation.name, self.service.clock.now(), account, origin)
         });
         let in_flight = InFlight::new(&self.submissions, &request, intent.as_ref());
         let submission = Submission {
@@ -126,11 +126,7 @@ impl Shared {
         let (validation, is_journaled) = (settings.validation, settings.journal.is_some());
         let is_heavy = request.is_heavy();
         let prepare = move || {
-            if validation {
-                request.validate()?
-            } else {
-                request.validate_form()?
-            }
+            request.check(validation)?;
             let plan = BodyPlan::new(&request).map_err(|error| {
                 let message =
                     format!("could not read an image for {}: {error}", request.operation());

@@ -104,7 +104,7 @@ impl Redaction {
     pub(crate) fn of_request(secrets: &Secrets, request: &Request) -> Self {
         let mut of_exchange = Forms::default();
         of_exchange.add_fields(request, true);
-        for (_, image) in request.images.iter() {
+        for (_, image) in request.all_images() {
             if let ImageInput::Url(url) = image {
                 of_exchange.add_url(url.reveal());
             }

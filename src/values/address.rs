@@ -60,8 +60,8 @@ impl fmt::Debug for Address {
     }
 }
 
-/// Checks that `text` is an http or https URL. The error says what is wrong with it.
-pub(crate) fn check_web_url(text: &str) -> Result<(), &'static str> {
+/// Parses an http or https URL. The error says what is wrong with it.
+pub(crate) fn parse_web_url(text: &str) -> Result<Url, &'static str> {
     // `Url::parse` would silently repair these characters, and the service would receive a
     // different URL than the program wrote.
     if text.contains(|c: char| c.is_whitespace() || c.is_control() || c == '\\') {
@@ -71,7 +71,7 @@ pub(crate) fn check_web_url(text: &str) -> Result<(), &'static str> {
         ));
     }
     match Url::parse(text) {
-        Ok(url) if matches!(url.scheme(), "http" | "https") && has_authority(text, &url) => Ok(()),
+        Ok(url) if matches!(url.scheme(), "http" | "https") && has_authority(text, &url) => Ok(url),
         _ => Err("must be an http or https URL"),
     }
 }

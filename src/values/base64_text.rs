@@ -6,6 +6,8 @@ use base64::{
 };
 use bytes::Bytes;
 
+use super::text::{DATA_URL, is_data_url};
+
 pub(crate) use self::codec::STANDARD;
 use self::codec::{Codec, URL_SAFE};
 
@@ -32,9 +34,6 @@ mod codec {
     pub(crate) static STANDARD: Codec = Codec::new(&alphabet::STANDARD, LENIENT);
     pub(super) static URL_SAFE: Codec = Codec::new(&alphabet::URL_SAFE, LENIENT);
 }
-
-/// The beginning of a `data:` URL, in any case.
-const DATA_URL: &[u8] = b"data:";
 
 /// The number of characters that a check decodes at a time. A multiple of 4, because base64 encodes
 /// three bytes as four characters.
@@ -68,7 +67,7 @@ pub(crate) fn is_base64(text: &[u8]) -> bool {
 /// `length` may be larger than what the text contains.
 pub(crate) fn decode_head(text: &[u8], length: usize) -> Option<Vec<u8>> {
     let visible = || text.iter().copied().filter(|byte| !byte.is_ascii_whitespace());
-    let prefix = if is_data_url(&visible().take(DATA_URL.len()).collect::<Vec<_>>()) {
+    let prefix = if is_data_url(visible().take(DATA_URL.len()).collect::<Vec<_>>()) {
         visible().position(|byte| byte == b',')? + 1
     } else {
         0
@@ -100,10 +99,6 @@ fn is_valid(text: &[u8]) -> bool {
     data(text).is_some_and(|data| {
         is_padded_right(data) && (decodes(&STANDARD, data) || decodes(&URL_SAFE, data))
     })
-}
-
-pub(super) fn is_data_url(text: &[u8]) -> bool {
-    text.get(..DATA_URL.len()).is_some_and(|head| head.eq_ignore_ascii_case(DATA_URL))
 }
 
 /// Returns the text after the prefix of a `data:` URL, or all of the text if it has no such prefix.

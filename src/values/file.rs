@@ -13,22 +13,31 @@ pub(crate) struct Fingerprint {
     pub(crate) length: u64,
     /// `None` on file systems without modification times.
     modified: Option<SystemTime>,
-    /// The device and the inode.
-    #[cfg(unix)]
     identity: (u64, u64),
 }
 
 impl Fingerprint {
     pub(crate) fn of(file: &File) -> io::Result<Self> {
-        #[cfg(unix)]
-        use std::os::unix::fs::MetadataExt;
         let metadata = file.metadata()?;
         Ok(Self {
             length: metadata.len(),
             modified: metadata.modified().ok(),
-            #[cfg(unix)]
-            identity: (metadata.dev(), metadata.ino()),
+            identity: identity(&metadata),
         })
+    }
+}
+
+/// Returns the device and the inode of a file, by which Unix identifies files.
+fn identity(metadata: &Metadata) -> (u64, u64) {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        (metadata.dev(), metadata.ino())
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = metadata;
+        (0, 0)
     }
 }
 
@@ -76,19 +85,12 @@ fn kind(file_type: FileType) -> &'static str {
 }
 
 /// Returns whether the file at `path` is this open file, and not another one with the same name.
-pub(crate) fn is_at(file: &File, path: &Path) -> io::Result<bool> {
-    let (there, here) = (fs::metadata(path)?, file.metadata()?);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt as _;
-        Ok((here.dev(), here.ino()) == (there.dev(), there.ino()))
-    }
-    // Windows does not let other programs remove or replace a file that is open, so the file at the
-    // path is this one.
-    #[cfg(not(unix))]
-    {
-        Ok(here.is_file() && there.is_file())
-    }
+/// Windows does not let other programs remove or replace a file that is open, so a file at the path
+/// is this one.
+pub(crate) fn is_at(file: &File, path: &Path) -> bool {
+    let same =
+        |there: Metadata, here: Metadata| there.is_file() && identity(&there) == identity(&here);
+    fs::metadata(path).is_ok_and(|there| file.metadata().is_ok_and(|here| same(there, here)))
 }
 
 #[cfg(test)]

@@ -1,5 +1,11 @@
 //! SHA-256 digests as text.
 
+use std::{
+    fs::File,
+    io::{self, Read as _},
+    path::Path,
+};
+
 use sha2::{Digest as _, Sha256};
 
 /// Returns the first 16 hexadecimal digits of a digest of the texts. The digits do not reveal the
@@ -14,6 +20,20 @@ pub(crate) fn short_hash(texts: &[&str]) -> String {
     let mut digest = hex(hash);
     digest.truncate(16);
     digest
+}
+
+/// Returns the SHA-256 digest of a file in lowercase hexadecimal. Blocks.
+///
+/// For `kiln`.
+pub fn digest_of_file(path: &Path) -> io::Result<String> {
+    let (mut file, mut digest) = (File::open(path)?, Sha256::new());
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        match file.read(&mut buffer)? {
+            0 => return Ok(hex(digest)),
+            count => digest.update(buffer.get(..count).unwrap_or_default()),
+        }
+    }
 }
 
 /// Returns the digest in lowercase hexadecimal.

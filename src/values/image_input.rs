@@ -13,11 +13,10 @@ use serde_json::Value;
 use url::Url;
 
 use super::{
-    Address, ParseError,
-    address::check_web_url,
-    base64_text::{self, is_data_url},
-    file, orientation,
-    text::is_url,
+    Address, FileKind, ParseError,
+    address::parse_web_url,
+    base64_text, file, orientation,
+    text::{is_data_url, is_url},
 };
 
 /// The number of bytes to read from the start of an image to find its dimensions and its
@@ -113,7 +112,7 @@ impl ImageInput {
     pub fn try_url(text: impl Into<String>) -> Result<Self, ParseError> {
         let text = text.into();
         let refused = |problem| ParseError(format!("not the URL of an image: {problem}"));
-        if is_data_url(text.as_bytes()) {
+        if is_data_url(&text) {
             return if base64_text::is_base64(text.as_bytes()) {
                 Ok(Self::base64(text))
             } else {
@@ -123,7 +122,7 @@ impl ImageInput {
         if !is_url(&text) {
             return Err(refused("must be an http, https or data: URL"));
         }
-        check_web_url(&text).map_err(refused)?;
+        parse_web_url(&text).map_err(refused)?;
         Ok(Self::url(text))
     }
 
@@ -162,8 +161,7 @@ impl ImageInput {
     /// dimensions are not known.
     pub(crate) fn stored_size(&self) -> Option<(usize, usize, u8)> {
         let head = self.head(HEADERS)?;
-        let (size, orientation) = (imagesize::blob_size(&head).ok()?, orientation::of(&head));
-        let (width, height) = (size.width, size.height);
+        let ((width, height), orientation) = (FileKind::pixels(&head)?, orientation::of(&head));
         // `imagesize` swaps the width and the height of a rotated AVIF or HEIC image, but not of
         // other formats. Undo this.
         let is_turned = orientation > 4 && head.get(4..8) == Some(b"ftyp");
@@ -182,7 +180,7 @@ impl ImageInput {
 /// a `Path` for a local file, and [`ImageInput::base64`] for base64.
 impl From<String> for ImageInput {
     fn from(text: String) -> Self {
-        if is_data_url(text.as_bytes()) { Self::base64(text) } else { Self::url(text) }
+        if is_data_url(&text) { Self::base64(text) } else { Self::url(text) }
     }
 }
 

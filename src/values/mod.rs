@@ -11,7 +11,6 @@ pub(crate) mod file_kind;
 pub(crate) mod hash;
 mod image_input;
 mod json;
-mod mutex;
 mod orientation;
 mod task_ref;
 mod task_status;
@@ -19,7 +18,11 @@ pub mod text;
 mod violation;
 pub(crate) mod whole;
 
-use std::{error, fmt, time::Duration};
+use std::{
+    error, fmt,
+    sync::{self, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use serde::{Deserialize, Serialize};
 
@@ -28,10 +31,10 @@ pub use self::aspect_ratio::AspectRatio;
 pub(crate) use self::clock::{Moment, NO_LIMIT, WallClock};
 pub use self::damaged::Damaged;
 pub use self::file_kind::FileKind;
+pub use self::hash::digest_of_file;
 pub use self::image_input::ImageInput;
 pub(crate) use self::json::Fault;
 pub use self::json::{Extra, IntoField};
-pub(crate) use self::mutex::Mutex;
 pub use self::task_ref::{REGIONAL_BASE_URL_VARIABLE, Region, TaskRef};
 pub use self::task_status::TaskStatus;
 pub(crate) use self::text::{MAX_MESSAGE, MAX_NAME, hint, is_secret, one_line};
@@ -90,5 +93,20 @@ impl<S: Into<String>> From<S> for Secret<String> {
 impl<T> fmt::Debug for Secret<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(REDACTED)
+    }
+}
+
+/// A mutex without poisoning. Use it only for values that are valid at any time at which a thread
+/// that holds the lock could panic.
+#[derive(Debug, Default)]
+pub(crate) struct Mutex<T>(sync::Mutex<T>);
+
+impl<T> Mutex<T> {
+    pub(crate) fn new(value: T) -> Self {
+        Self(sync::Mutex::new(value))
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -7,13 +7,14 @@
 
 use std::fmt::{self, Display};
 
-use super::base64_text;
-
 /// The maximum printed length of an id or a status, in characters.
 pub(crate) const MAX_NAME: usize = 100;
 
 /// The maximum printed length of a message from the service, in characters.
 pub(crate) const MAX_MESSAGE: usize = 300;
+
+/// The start of a `data:` URL, in any case.
+pub(super) const DATA_URL: &[u8] = b"data:";
 
 /// The similarity of two names, from 0 to 1, above which one is suggested for the other.
 const SIMILAR: f64 = 0.4;
@@ -94,8 +95,9 @@ pub fn is_url(text: &str) -> bool {
 }
 
 /// Returns whether the text starts with `data:`, in upper or lower case.
-pub fn is_data_url(text: &str) -> bool {
-    base64_text::is_data_url(text.as_bytes())
+pub fn is_data_url(text: impl AsRef<[u8]>) -> bool {
+    let start = text.as_ref().get(..DATA_URL.len());
+    start.is_some_and(|start| start.eq_ignore_ascii_case(DATA_URL))
 }
 
 /// Returns the message of a parser error without the unexpected value that it quotes, because this

@@ -14,9 +14,7 @@ use crate::{
         scripted::ScriptedServer,
     },
 };
-use imagekiln::{
-    ErrorKind, FileKind, Picture, SaveOptions, TaskRef, journal::Directory, types::Gen2Pro,
-};
+use imagekiln::{ErrorKind, FileKind, Picture, TaskRef, journal::Directory, types::Gen2Pro};
 
 #[tokio::test(start_paused = true)]
 async fn a_stream_has_the_bytes_of_the_picture() {
@@ -79,8 +77,7 @@ async fn a_downloaded_picture_gets_its_name_later() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("fox.png");
     std::fs::write(&path, "another file").unwrap();
-    let options = SaveOptions::default().sha256(true);
-    let fox = picture.download_in(folder.path(), options.clone()).await.unwrap();
+    let fox = picture.download_in(folder.path()).await.unwrap();
     assert_eq!((fox.kind, fox.bytes), (Some(FileKind::Png), PNG.len() as u64));
     let error = fox.save(&path).await.unwrap_err();
     assert_kind(&error, ErrorKind::File);
@@ -90,7 +87,7 @@ async fn a_downloaded_picture_gets_its_name_later() {
     assert_eq!(std::fs::read(&saved.path).unwrap(), PNG);
     assert_kind(&fox.save(folder.path().join("fox-3.png")).await.unwrap_err(), ErrorKind::File);
     assert_eq!(delivery.received().len(), 1);
-    drop(picture.download_in(folder.path(), options).await.unwrap());
+    drop(picture.download_in(folder.path()).await.unwrap());
     assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 2, "no temporary file is left");
 }
 
@@ -104,7 +101,7 @@ async fn a_downloaded_picture_replaces_a_file_and_keeps_its_permissions() {
     let mut permissions = std::fs::metadata(&path).unwrap().permissions();
     permissions.set_readonly(true);
     std::fs::set_permissions(&path, permissions.clone()).unwrap();
-    let fox = picture.download_in(folder.path(), SaveOptions::default()).await.unwrap();
+    let fox = picture.download_in(folder.path()).await.unwrap();
     assert_kind(&fox.replace(folder.path()).await.unwrap_err(), ErrorKind::File);
     assert_eq!(fox.replace(&path).await.unwrap().path, path);
     assert_eq!(std::fs::read(&path).unwrap(), PNG);

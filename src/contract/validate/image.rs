@@ -7,7 +7,7 @@ use super::super::operation::{Field, FieldKind};
 use crate::{
     Error, FileKind, ImageInput, Location, Request, Violation,
     values::{
-        address::check_web_url,
+        address::parse_web_url,
         base64_text, file,
         file_kind::HEAD,
         whole::{Checker, Extent},
@@ -21,14 +21,14 @@ enum Content {
     Archive,
 }
 
-/// Returns what is wrong with an image in a field. `takes_url` is whether the field takes URLs, if
-/// the contract defines it. A field that the contract does not define may contain an image, a video
-/// or an archive.
-pub(super) fn check(
-    image: &ImageInput,
-    takes_url: Option<bool>,
-    is_defined: bool,
-) -> Option<Violation> {
+/// Returns what is wrong with an image in a field of this kind. A field that the contract does not
+/// define may contain an image, a video or an archive.
+pub(super) fn check(image: &ImageInput, kind: Option<&FieldKind>) -> Option<Violation> {
+    let (takes_url, is_defined) = match kind {
+        Some(FieldKind::Image { takes_url, .. }) => (*takes_url, true),
+        Some(_) => return Some(Violation::new("type_error", "is not an image field")),
+        None => (None, false),
+    };
     let wrong = |msg: String| Some(Violation::new("value_error", msg));
     match image {
         ImageInput::Url(_) if takes_url == Some(false) => {
@@ -62,7 +62,7 @@ pub(super) fn check(
 }
 
 pub(super) fn check_url(text: &str) -> Option<Violation> {
-    check_web_url(text).err().map(|problem| Violation::new("url_parsing", problem))
+    parse_web_url(text).err().map(|problem| Violation::new("url_parsing", problem))
 }
 
 /// Returns the path of an image file as the end of a message, or an empty string for other images.
@@ -107,7 +107,7 @@ const MEGAPIXEL: f64 = 1_048_576.0;
 /// Validates the dimensions of images from their headers, without decoding the images. Skips images
 /// at URLs, and images whose dimensions cannot be read: only the service can check those.
 pub(super) fn size_violations(request: &Request, found: &mut Vec<Violation>) {
-    for (steps, image) in request.images.iter() {
+    for (steps, image) in request.all_images() {
         let [Location::Name(name)] = &*steps else { continue };
         let Some(Field { kind, .. }) = request.operation.field(name) else { continue };
         let FieldKind::Image { mask_of, same_size, max_megapixels, .. } = kind else { continue };
@@ -125,7 +125,7 @@ pub(super) fn size_violations(request: &Request, found: &mut Vec<Violation>) {
             report("value_error", format!("is {is}; must have at most {limit} megapixels"));
         }
         if let Some(masked) = masked
-            && let Some(other) = request.images.one(masked)
+            && let Some(other) = request.image_in(masked)
             && let Some(other) = other.stored_size()
             && (width, height) != (other.0, other.1)
         {
@@ -182,14 +182,14 @@ impl Request {
     #[doc(hidden)]
     pub fn check_images(&self) -> Result<(), Error> {
         let mut found = Vec::new();
-        for (steps, image) in self.images.iter() {
+        for (steps, image) in self.all_images() {
             if let Some(kind) = cut_off(image) {
                 let file = file_of(image);
                 let msg = format!("is truncated; must be a complete {kind} image{file}");
                 found.push(Violation::new("value_error", msg).at(&steps));
             }
         }
-        super::check(self, found)
+        super::fail_if_any(self.operation, found)
     }
 }
 

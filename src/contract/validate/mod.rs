@@ -8,10 +8,10 @@ use std::fmt::{self, Display};
 use serde_json::{Number, Value};
 
 use super::{
-    operation::{Field, FieldKind, Limits, PathParameter},
+    operation::{Field, FieldKind, Limits, Operation, PathParameter},
     request::Request,
 };
-use crate::{AspectRatio, Error, ErrorKind, ImageInput, Location, Violation, values::hint};
+use crate::{AspectRatio, Error, ErrorKind, Location, Violation, values::hint};
 
 impl Request {
     /// Validates the request against all limits of the contract, and reports all violations.
@@ -31,19 +31,28 @@ impl Request {
     ///
     /// Kind [`Validation`](crate::ErrorKind::Validation), with the violations.
     pub fn validate(&self) -> Result<(), Error> {
-        check(self, violations(self))
+        self.check(true)
     }
 
-    /// Performs only the checks that do not depend on the limits of the contract. The client
-    /// performs them even if validation is turned off, because a request that fails them cannot be
-    /// sent as the caller intended.
-    pub(crate) fn validate_form(&self) -> Result<(), Error> {
-        check(self, form_violations(self))
+    /// Validates the request. Without `with_limits`, performs only the checks that do not depend on
+    /// the limits of the contract. The client performs them even if validation is turned off,
+    /// because a request that fails them cannot be sent as the caller intended.
+    pub(crate) fn check(&self, with_limits: bool) -> Result<(), Error> {
+        let mut found = self.faults();
+        nested_too_deeply(self, &mut found);
+        path_parameters(self, with_limits, &mut found);
+        if with_limits {
+            unlisted_fields(self, &mut found);
+            defined_fields(self, &mut found);
+            image::size_violations(self, &mut found);
+        }
+        fail_if_any(self.operation, found)
     }
 }
 
-fn check(request: &Request, violations: Vec<Violation>) -> Result<(), Error> {
-    if violations.is_empty() { Ok(()) } else { Err(invalid(request.operation.name, violations)) }
+/// Fails with the violations, if there are any.
+pub(super) fn fail_if_any(operation: &Operation, violations: Vec<Violation>) -> Result<(), Error> {
+    if violations.is_empty() { Ok(()) } else { Err(invalid(operation.name, violations)) }
 }
 
 pub(super) fn invalid(operation: &'static str, violations: Vec<Violation>) -> Error {
@@ -53,45 +62,17 @@ pub(super) fn invalid(operation: &'static str, violations: Vec<Violation>) -> Er
         .with_violations(violations)
 }
 
-fn violations(request: &Request) -> Vec<Violation> {
-    let mut found = form_violations(request);
-    unlisted_fields(request, &mut found);
-    defined_fields(request, &mut found);
-    image::size_violations(request, &mut found);
-    parameter_violations(request, &mut found);
-    found
-}
-
-fn parameter_violations(request: &Request, found: &mut Vec<Violation>) {
-    for PathParameter { name, prefix, example, .. } in request.operation.path_parameters {
-        let Some(prefix) = prefix.filter(|prefix| !request.path_value(name).starts_with(prefix))
-        else {
-            continue;
-        };
-        let msg = format!("must start with `{prefix}`, for example `{example}`");
-        let violation = Violation::of_parameter(name, "string_pattern_mismatch", msg);
-        // Report only one violation of a parameter, for example if the parameter is missing.
-        if !found.iter().any(|known| known.loc == violation.loc) {
-            found.push(violation);
-        }
-    }
-}
-
 /// The maximum number of nested arrays and objects in the value of a field. `serde_json` reads at
 /// most 127 levels, and the body itself is one of them.
 const MAX_LEVELS: usize = 126;
 
-/// Finds what prevents sending the request as the caller intended, regardless of the contract.
-fn form_violations(request: &Request) -> Vec<Violation> {
-    let mut found = request.faults();
+fn nested_too_deeply(request: &Request, found: &mut Vec<Violation>) {
     for (name, value) in &request.body {
         if has_more_levels(value, MAX_LEVELS) {
             let msg = format!("is nested too deeply; must have at most {MAX_LEVELS} levels");
             found.push(Violation::of_field(name, "recursion_loop", msg));
         }
     }
-    path_parameters(request, &mut found);
-    found
 }
 
 fn has_more_levels(value: &Value, levels: usize) -> bool {
@@ -103,18 +84,27 @@ fn has_more_levels(value: &Value, levels: usize) -> bool {
     }
 }
 
-fn path_parameters(request: &Request, found: &mut Vec<Violation>) {
+fn path_parameters(request: &Request, with_limits: bool, found: &mut Vec<Violation>) {
     let known = request.operation.path_parameters;
-    for parameter in known {
-        let (kind, msg) = match request.path_value(parameter.name) {
-            "" => ("missing", "is required"),
-            value if !is_segment(value) => (
+    for PathParameter { name, prefix, example, .. } in known {
+        let violation = |kind, msg: &str| Violation::of_parameter(name, kind, msg);
+        let value = request.path_value(name);
+        match prefix.filter(|prefix| with_limits && !value.starts_with(prefix)) {
+            _ if value.is_empty() => found.push(violation("missing", "is required")),
+            _ if !is_segment(value) => found.push(violation(
                 "value_error",
                 "must consist of letters, digits, `-`, `.` and `_`, without consecutive dots",
-            ),
-            _ => continue,
-        };
-        found.push(Violation::of_parameter(parameter.name, kind, msg));
+            )),
+            Some(prefix) => {
+                let msg = format!("must start with `{prefix}`, for example `{example}`");
+                let violation = violation("string_pattern_mismatch", &msg);
+                // Report only one violation of a parameter that was set twice.
+                if !found.iter().any(|known| known.loc == violation.loc) {
+                    found.push(violation);
+                }
+            }
+            None => {}
+        }
     }
     for name in request.path_parameters.keys() {
         if !known.iter().any(|parameter| parameter.name == name) {
@@ -168,11 +158,11 @@ fn reference_number(name: &str) -> Option<u64> {
 
 /// Validates the fields that the contract defines, and the images in other fields.
 fn defined_fields(request: &Request, found: &mut Vec<Violation>) {
-    let Request { operation, body, images, .. } = request;
+    let Request { operation, body, .. } = request;
     for field in operation.fields {
         let location = [Location::name(field.name)];
-        let problems = match (body.get(field.name), images.one(field.name)) {
-            (Some(_), Some(image)) => check_image(&field.kind, image).into_iter().collect(),
+        let problems = match (body.get(field.name), request.image_in(field.name)) {
+            (Some(_), Some(image)) => image::check(image, Some(&field.kind)).into_iter().collect(),
             (Some(value), None) => check_value(field, value),
             (None, _) if field.required => {
                 let missing = Violation::new("missing", "is required").at(&location);
@@ -189,8 +179,8 @@ fn defined_fields(request: &Request, found: &mut Vec<Violation>) {
         [Location::Name(name), ..] => operation.field(name).is_none(),
         _ => false,
     };
-    for (steps, image) in images.iter().filter(|(steps, _)| is_undefined(steps)) {
-        found.extend(image::check(image, None, false).map(|problem| problem.at(&steps)));
+    for (steps, image) in request.all_images().filter(|(steps, _)| is_undefined(steps)) {
+        found.extend(image::check(image, None).map(|problem| problem.at(&steps)));
     }
 }
 
@@ -327,11 +317,4 @@ fn check_syntax(kind: &FieldKind, text: &str) -> Option<Violation> {
         FieldKind::Address => image::check_url(text),
         _ => None,
     }
-}
-
-fn check_image(kind: &FieldKind, image: &ImageInput) -> Option<Violation> {
-    let FieldKind::Image { takes_url, .. } = kind else {
-        return Some(Violation::new("type_error", "is not an image field"));
-    };
-    image::check(image, *takes_url, true)
 }

@@ -24,7 +24,7 @@ use super::{
 use crate::{
     TaskRef,
     journal::{Intent, Record, Step},
-    values::{Mutex, file::is_at},
+    values::Mutex,
 };
 
 /// The directory for files with bytes that the journal cannot parse. Such a file may name a paid
@@ -39,7 +39,7 @@ const ADOPTING: &str = "adopting.lock";
 
 /// The files of a directory, and the process that uses them. Its methods block.
 pub(super) struct Files {
-    folder: PathBuf,
+    pub(super) folder: PathBuf,
     pub(super) disk: Arc<dyn Disk>,
     pub(super) process: Process,
     /// The highest number of a record that this process knows of.
@@ -65,10 +65,6 @@ impl Files {
         Ok(Self { folder, disk, process, last, numbers: Mutex::default() })
     }
 
-    pub(super) fn folder(&self) -> &Path {
-        &self.folder
-    }
-
     pub(super) fn list(&self) -> io::Result<List> {
         List::new(&self.folder, Arc::clone(&self.disk))
     }
@@ -79,7 +75,7 @@ impl Files {
     pub(super) fn intend(&self, intent: Intent) -> io::Result<u64> {
         self.process.show()?;
         let id = intent.id().to_owned();
-        let text = text::write(&Record::new(intent), Some(self.process.name()))?;
+        let text = text::write(&Record::new(intent), Some(&self.process.name))?;
         let open = self.folder.join(OPEN);
         let number = self.with_new(&open, &text, |new| self.number(new))?;
         self.disk.sync_names(&open).inspect_err(|_| {
@@ -115,7 +111,7 @@ impl Files {
         text: &[u8],
         place: impl FnOnce(&Path) -> io::Result<T>,
     ) -> io::Result<T> {
-        let path = folder.join(format!("{NEW}{}-{:08x}", self.process.name(), fastrand::u32(..)));
+        let path = folder.join(format!("{NEW}{}-{:08x}", self.process.name, fastrand::u32(..)));
         let file = self.disk.create(&path)?;
         let written = self
             .disk
@@ -167,8 +163,7 @@ impl Files {
                 }
                 created => created?,
             };
-            process::lock(&file, || "another process".to_owned())?;
-            if is_at(&file, &path).unwrap_or(false) {
+            if process::lock(&file, &path, || "another process".to_owned())? {
                 break file;
             }
         };
@@ -303,9 +298,7 @@ impl Files {
                     .map(|file| file.map(|file| (path, file)))
             });
             let Some((path, file)) = open.transpose()? else { return Ok(None) };
-            process::lock(&file, || holder(read()))?;
-            // The process that held the lock before may have moved or replaced the file.
-            if is_at(&file, path).unwrap_or(false) {
+            if process::lock(&file, path, || holder(read()))? {
                 return Ok(Some(Locked { file, places: read()? }));
             }
         }
@@ -315,7 +308,7 @@ impl Files {
     /// because a record with this owner would look abandoned.
     pub(super) fn owner(&self) -> Option<&str> {
         match self.process.show() {
-            Ok(()) => Some(self.process.name()),
+            Ok(()) => Some(&self.process.name),
             Err(error) => {
                 tracing::warn!(%error, "could not show others that this process uses the journal");
                 None

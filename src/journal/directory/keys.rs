@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     journal::{Intent, Key, Keyed, Record, State, Step},
-    values::{file::is_at, hash::short_hash},
+    values::hash::short_hash,
 };
 
 const KEYS: &str = "keys";
@@ -34,7 +34,7 @@ impl Files {
     /// submission that may be billed, leaves no new record, and returns the record of that
     /// submission.
     pub(super) fn intend_once(&self, intent: Intent, key: &Key) -> io::Result<Option<Keyed>> {
-        let folder = self.folder().join(KEYS);
+        let folder = self.folder.join(KEYS);
         create_durable(&*self.disk, &folder)?;
         if let Some(known) = self.of_key(key)?.filter(Keyed::may_be_billed) {
             return Ok(Some(known));
@@ -48,7 +48,7 @@ impl Files {
         // a person has to decide about it.
         match &taken {
             Ok(None) => {}
-            Ok(Some(_)) => drop(self.disk.remove(&open_path(self.folder(), number))),
+            Ok(Some(_)) => drop(self.disk.remove(&open_path(&self.folder, number))),
             // The file of the key may already name this record, so the record is closed and not
             // removed: a key without its record could never be used again.
             Err(_) => drop(self.advance(&owner.submission, &Step::NotBilled)),
@@ -74,8 +74,7 @@ impl Files {
             // The key already has a file: that of an earlier submission that was not billed, or
             // that of another process that was faster.
             let Some(file) = if_present(self.disk.open(&path))? else { continue };
-            process::lock(&file, || "another process".to_owned())?;
-            if !is_at(&file, &path).unwrap_or(false) {
+            if !process::lock(&file, &path, || "another process".to_owned())? {
                 continue;
             }
             if let Some(known) = self.of_key(&owner.key)?.filter(Keyed::may_be_billed) {
@@ -90,7 +89,7 @@ impl Files {
     /// Returns the record of a key. Fails if the record cannot be read or is gone, because its
     /// submission may be billed, and after `None` the client would submit again.
     pub(super) fn of_key(&self, key: &Key) -> io::Result<Option<Keyed>> {
-        let path = path(&self.folder().join(KEYS), key);
+        let path = path(&self.folder.join(KEYS), key);
         let Some(text) = if_present(self.disk.read(&path))? else { return self.unnamed(key) };
         let owner: Option<Owner> = text::read_one(&text);
         let found = match &owner {
@@ -129,8 +128,8 @@ impl Files {
 
     /// Returns the open record of a key that has no file. Its submission may be billed.
     fn unnamed(&self, key: &Key) -> io::Result<Option<Keyed>> {
-        let mut list = self.list()?;
-        for number in numbers(&self.folder().join(OPEN))? {
+        let list = self.list()?;
+        for number in numbers(&self.folder.join(OPEN))? {
             if let Some(Ok(listed)) = list.record(number)?
                 && listed.record.intent().key() == Some(key)
                 && !listed.record.state().is_closed()

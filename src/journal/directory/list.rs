@@ -2,14 +2,14 @@
 //! until the record is closed, and `closed/0/17.json` afterwards.
 
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::BTreeSet,
     io,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 use super::{
-    disk::{Disk, System, if_present},
+    disk::{Disk, if_present},
     process,
     text::{self, Content},
 };
@@ -116,24 +116,21 @@ fn read(disk: &dyn Disk, path: &Path) -> io::Result<Option<Read>> {
 }
 
 /// A record, and the name of the process that owns it.
-pub(super) struct Loaded {
-    pub(super) record: Record,
-    pub(super) owner: Option<String>,
-}
+type Owned = (Record, Option<String>);
 
 /// Reads the files of a record. `None` if there are none.
 pub(super) fn load(
     folder: &Path,
     disk: &dyn Disk,
     number: u64,
-) -> io::Result<Option<Result<Loaded, Unreadable>>> {
+) -> io::Result<Option<Result<Owned, Unreadable>>> {
     let mut places = Places::read(disk, folder, number)?;
     if places.both().next().is_none() {
         // Another process may have moved the record from `closed` to `open` between the two reads.
         places = Places::read(disk, folder, number)?;
     }
     Ok(match places.record() {
-        Some(record) => Some(Ok(Loaded { record, owner: places.owner().map(str::to_owned) })),
+        Some(record) => Some(Ok((record, places.owner().map(str::to_owned)))),
         None => places.unreadable(folder, number).map(Err),
     })
 }
@@ -149,7 +146,6 @@ pub struct List {
     /// The directories of closed records that were not read yet.
     shards: BTreeSet<u64>,
     has_closed: bool,
-    running: HashMap<String, bool>,
 }
 
 impl List {
@@ -158,11 +154,7 @@ impl List {
         let numbers: BTreeSet<u64> = numbers(&folder.join(OPEN))?.into_iter().collect();
         let shards = shards(folder)?.into_iter().collect();
         let folder = folder.to_owned();
-        Ok(Self { folder, disk, numbers, shards, has_closed: true, running: HashMap::new() })
-    }
-
-    pub(super) fn of_system(folder: &Path) -> io::Result<Self> {
-        Self::new(folder, Arc::new(System))
+        Ok(Self { folder, disk, numbers, shards, has_closed: true })
     }
 
     /// Omits closed records, without reading their directories.
@@ -171,22 +163,14 @@ impl List {
     }
 
     /// Returns the record with a number.
-    pub(super) fn record(&mut self, number: u64) -> io::Result<Option<Found>> {
-        let Some(loaded) = load(&self.folder, &*self.disk, number)? else { return Ok(None) };
-        Ok(Some(loaded.map(|Loaded { record, owner }| {
-            let is_open = !record.state().is_closed();
-            let is_in_use = owner.filter(|_| is_open).is_some_and(|owner| {
-                let processes = self.folder.join(PROCESSES);
-                let is_running = |owner: &String| process::is_running(&processes, owner);
-                let is_known = self.running.get(&owner).copied();
-                is_known.unwrap_or_else(|| {
-                    let is_running = is_running(&owner);
-                    self.running.insert(owner, is_running);
-                    is_running
-                })
-            });
+    pub(super) fn record(&self, number: u64) -> io::Result<Option<Found>> {
+        let listed = |(record, owner): Owned| {
+            let owner = owner.filter(|_| !record.state().is_closed());
+            let processes = self.folder.join(PROCESSES);
+            let is_in_use = owner.is_some_and(|owner| process::is_running(&processes, &owner));
             Listed { number, record, is_in_use }
-        })))
+        };
+        Ok(load(&self.folder, &*self.disk, number)?.map(|loaded| loaded.map(listed)))
     }
 
     /// Reads directories of closed records, newest first, until `numbers` contains the newest

@@ -74,7 +74,7 @@ impl Directory {
     /// For `kiln`.
     #[doc(hidden)]
     pub fn path(&self) -> &Path {
-        self.0.folder()
+        &self.0.folder
     }
 
     /// Returns all records, newest first, without opening the directory for submissions. Returns no
@@ -86,7 +86,7 @@ impl Directory {
     /// Kind [`Journal`](ErrorKind::Journal): the directory cannot be read.
     pub fn list(path: impl AsRef<Path>) -> Result<List, Error> {
         let path = path.as_ref();
-        List::of_system(path).map_err(|error| unusable(path, error))
+        List::new(path, Arc::new(System)).map_err(|error| unusable(path, error))
     }
 
     /// Returns only the records that are not closed, like [`list`](Self::list). The time that this
@@ -112,7 +112,7 @@ impl Directory {
         number: u64,
     ) -> Result<Option<Result<Listed, Unreadable>>, Error> {
         let path = path.as_ref();
-        let found = List::of_system(path).and_then(|mut list| list.record(number));
+        let found = List::new(path, Arc::new(System)).and_then(|list| list.record(number));
         found.map_err(|error| unusable(path, error))
     }
 

@@ -24,7 +24,7 @@ const BETWEEN_TRIES: Duration = Duration::from_millis(5);
 /// A user of a journal. One process of the operating system may contain several.
 pub(super) struct Process {
     folder: PathBuf,
-    name: String,
+    pub(super) name: String,
     lock: Mutex<Option<File>>,
     disk: Arc<dyn Disk>,
 }
@@ -35,16 +35,12 @@ impl Process {
         Self { folder, name, lock: Mutex::new(None), disk }
     }
 
-    pub(super) fn name(&self) -> &str {
-        &self.name
-    }
-
     /// Makes sure that other processes can see that this process is running. Creates and locks its
     /// file if the file does not exist yet, or if somebody has removed it.
     pub(super) fn show(&self) -> io::Result<()> {
         let mut lock = self.lock.lock();
         let path = path(&self.folder, &self.name);
-        if lock.as_ref().is_some_and(|file| is_at(file, &path).unwrap_or(false)) {
+        if lock.as_ref().is_some_and(|file| is_at(file, &path)) {
             return Ok(());
         }
         // The file is locked before it gets its final name. If another process saw the file
@@ -108,11 +104,11 @@ pub(super) fn is_running(folder: &Path, name: &str) -> bool {
 /// Returns whether the operating system has a process with the number in a name. Returns `false` on
 /// systems without `/proc`.
 fn has_process(name: &str) -> bool {
-    let number = name.split('-').next().unwrap_or_default();
-    number.parse::<u32>().is_ok_and(|number| Path::new("/proc").join(number.to_string()).exists())
+    let number = number(name).parse::<u32>();
+    number.is_ok_and(|number| Path::new("/proc").join(number.to_string()).exists())
 }
 
-/// Returns the process number in a name, for error messages.
+/// Returns the process number in a name.
 pub(super) fn number(name: &str) -> &str {
     name.split('-').next().unwrap_or(name)
 }
@@ -121,12 +117,14 @@ fn path(folder: &Path, name: &str) -> PathBuf {
     folder.join(format!("{name}.lock"))
 }
 
-/// Waits for the lock of a file. Fails after five seconds, because the process that holds the lock
-/// is probably suspended. `holder` names that process for the error message.
-pub(super) fn lock(file: &File, holder: impl FnOnce() -> String) -> io::Result<()> {
+/// Waits for the lock of a file. Returns `false` if the process that held the lock before has
+/// removed or replaced the file at `path`, so that the caller has to open it again. Fails after
+/// five seconds, because the process that holds the lock is probably suspended. `holder` names that
+/// process for the error message.
+pub(super) fn lock(file: &File, path: &Path, holder: impl FnOnce() -> String) -> io::Result<bool> {
     for _ in 0..TRIES {
         match file.try_lock() {
-            Ok(()) => return Ok(()),
+            Ok(()) => return Ok(is_at(file, path)),
             Err(TryLockError::WouldBlock) => thread::sleep(BETWEEN_TRIES),
             Err(error) => return Err(unlockable(error)),
         }
@@ -160,7 +158,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let process = Process::new(folder.path().to_owned(), Arc::new(System));
         process.show().unwrap();
-        let name = process.name().to_owned();
+        let name = process.name.clone();
         let inherited = process.lock.lock().as_ref().unwrap().try_clone().unwrap();
         assert!(is_running(folder.path(), &name));
         drop(process);

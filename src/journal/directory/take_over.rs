@@ -5,7 +5,7 @@ use std::{io, path::PathBuf};
 use super::{
     disk::if_present,
     files::{Files, NEW},
-    list::{Found, Listed, Loaded, OPEN, load, names, numbers, open_path},
+    list::{Found, Listed, OPEN, load, names, numbers, open_path},
 };
 use crate::journal::{Record, Step};
 
@@ -17,17 +17,17 @@ impl Files {
         // own a record that the loop has already passed, so its lock file must stay.
         let mut ended = self.process.ended()?;
         let mut found = Vec::new();
-        for number in numbers(&self.folder().join(OPEN))? {
-            match load(self.folder(), &*self.disk, number)? {
-                Some(Ok(loaded)) if loaded.record.state().is_closed() => {
+        for number in numbers(&self.folder.join(OPEN))? {
+            match load(&self.folder, &*self.disk, number)? {
+                Some(Ok((record, _))) if record.state().is_closed() => {
                     // A closed record is still in `open`, because the disk was full, or because a
                     // process was killed before it could remove the file.
                     self.finish(number);
                 }
-                Some(Ok(loaded)) => {
-                    loaded.owner.as_ref().map(|owner| ended.remove(owner));
-                    let Some(is_in_use) = self.use_of(number, &loaded, continues) else { continue };
-                    let Loaded { record, .. } = loaded;
+                Some(Ok((record, owner))) => {
+                    owner.as_ref().map(|owner| ended.remove(owner));
+                    let use_of = self.use_of(number, owner.as_deref(), continues(&record));
+                    let Some(is_in_use) = use_of else { continue };
                     let id = record.intent().id().to_owned();
                     if is_in_use && self.has_lost_key(&record) {
                         match self.advance(&id, &Step::NotBilled) {
@@ -50,16 +50,10 @@ impl Files {
 
     /// Returns `Some(true)` if this process owns the record from now on, `Some(false)` if no
     /// running process owns the record, and `None` if another running process does.
-    fn use_of(
-        &self,
-        number: u64,
-        loaded: &Loaded,
-        continues: &dyn Fn(&Record) -> bool,
-    ) -> Option<bool> {
-        let owner = loaded.owner.as_deref();
-        let is_own = owner == Some(self.process.name());
-        if !is_own && continues(&loaded.record) {
-            return self.is_ours(number, loaded).then_some(true);
+    fn use_of(&self, number: u64, owner: Option<&str>, continues: bool) -> Option<bool> {
+        let is_own = owner == Some(&*self.process.name);
+        if !is_own && continues {
+            return self.is_ours(number, owner).then_some(true);
         }
         let is_left = is_own || !owner.is_some_and(|owner| self.process.is_running(owner));
         is_left.then_some(is_own)
@@ -68,9 +62,10 @@ impl Files {
     /// Makes this process the owner of an open record, unless another running process owns it.
     /// Returns whether this process owns the record.
     pub(super) fn claim(&self, number: u64) -> io::Result<bool> {
-        let Some(Ok(loaded)) = load(self.folder(), &*self.disk, number)? else { return Ok(false) };
-        self.numbers.lock().insert(loaded.record.intent().id().to_owned(), number);
-        Ok(!loaded.record.state().is_closed() && self.is_ours(number, &loaded))
+        let loaded = load(&self.folder, &*self.disk, number)?;
+        let Some(Ok((record, owner))) = loaded else { return Ok(false) };
+        self.numbers.lock().insert(record.intent().id().to_owned(), number);
+        Ok(!record.state().is_closed() && self.is_ours(number, owner.as_deref()))
     }
 
     /// Moves a closed record from `open` to `closed`. Errors are only logged, because a later
@@ -88,13 +83,13 @@ impl Files {
         }
     }
 
-    /// Returns whether this process owns a record. If the owner of the record has ended, this
+    /// Returns whether this process owns a record with this owner. If the owner has ended, this
     /// process becomes the owner.
-    fn is_ours(&self, number: u64, loaded: &Loaded) -> bool {
-        match &loaded.owner {
-            Some(owner) if owner == self.process.name() => true,
+    fn is_ours(&self, number: u64, owner: Option<&str>) -> bool {
+        match owner {
+            Some(owner) if owner == self.process.name => true,
             Some(owner) if self.process.is_running(owner) => false,
-            owner => self.become_owner(number, owner.as_deref()).unwrap_or_else(|error| {
+            owner => self.become_owner(number, owner).unwrap_or_else(|error| {
                 tracing::warn!(%error, number, "could not claim a record of the journal");
                 true
             }),
@@ -113,7 +108,7 @@ impl Files {
         let Some(record) = record.filter(|_| content.owner.as_deref() == before) else {
             return Ok(false);
         };
-        let path = open_path(self.folder(), number);
+        let path = open_path(&self.folder, number);
         match content.claim(owner)? {
             Some(claim) => self.write_at(&locked.file, &path, claim)?,
             None => self.replace(&path, locked.places.open.as_ref(), &record)?,
@@ -124,7 +119,7 @@ impl Files {
     /// Removes the unfinished files of processes that have ended, and the given lock files of
     /// processes that own no open record.
     fn sweep(&self, locks: impl Iterator<Item = PathBuf>) -> io::Result<()> {
-        let folder = self.folder().join(OPEN);
+        let folder = self.folder.join(OPEN);
         for name in names(&folder)? {
             let writer = name.strip_prefix(NEW).and_then(|rest| rest.rsplit_once('-'));
             if writer.is_some_and(|(writer, _)| !self.process.is_running(writer)) {

@@ -19,22 +19,20 @@ use crate::{
     values::hash::hex,
 };
 
-/// The lengths of the lines after the first one, in bytes. The last two may contain a polling URL
-/// or a path. If such a line does not fit, the whole file is replaced.
-const LENGTHS: [usize; 3] = [128, 4096, 4096];
+/// A line with a fixed length: the number of bytes between the first line and this one, and its
+/// length.
+type Slot = (usize, usize);
+
+/// The lines after the first one. The last two may contain a polling URL or a path. If such a line
+/// does not fit, the whole file is replaced.
+const OWNER: Slot = (0, 128);
+const ACCEPTANCE: Slot = (128, 4096);
+const CHANGE: Slot = (128 + 4096, 4096);
 
 /// The first characters of a line, which are followed by the checksum and the rest of the object.
 const BEGIN: &str = r#"{"check":""#;
 /// The length of a checksum in characters.
 const CHECK: usize = 16;
-
-/// A line with a fixed length.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Slot {
-    Owner,
-    Acceptance,
-    Change,
-}
 
 /// What a file contains.
 #[derive(Debug, Clone, PartialEq)]
@@ -62,9 +60,10 @@ pub(super) fn write(record: &Record, owner: Option<&str>) -> serde_json::Result<
     let mut text = write_one(record)?;
     if !record.state().is_closed() {
         let owner = owner.map(|name| line(&Owner { process: name.to_owned() })).transpose()?;
-        let lines = [owner.unwrap_or_default(), Vec::new(), Vec::new()];
-        for (line, length) in lines.into_iter().zip(LENGTHS) {
-            text.extend(padded(line, length).unwrap_or_else(|| blank(length)));
+        let owner = (owner.unwrap_or_default(), OWNER);
+        for (line, (_, length)) in [owner, (Vec::new(), ACCEPTANCE), (Vec::new(), CHANGE)] {
+            // The name of a process always fits.
+            text.extend(padded(line, length).unwrap_or_default());
         }
     }
     Ok(text)
@@ -88,7 +87,7 @@ pub(super) fn read(text: &[u8]) -> Result<Content, &'static str> {
         return Err("it is empty");
     }
     let end = text.iter().position(|byte| *byte == b'\n').ok_or("its first line is incomplete")?;
-    let (first, mut rest) = text.split_at(end + 1);
+    let (first, rest) = text.split_at(end + 1);
     let record: Record = parse(first.trim_ascii_end()).ok_or("its first line is damaged")?;
     let mut content = Content {
         record,
@@ -101,14 +100,13 @@ pub(super) fn read(text: &[u8]) -> Result<Content, &'static str> {
         content.is_damaged = !content.record.state().is_closed();
         return Ok(content);
     }
-    for (slot, length) in [Slot::Owner, Slot::Acceptance, Slot::Change].into_iter().zip(LENGTHS) {
-        let (line, after) = rest.split_at(length.min(rest.len()));
-        rest = after;
-        let is_whole = line.len() == length && line.ends_with(b"\n");
-        let is_understood = is_whole && content.add(slot, line.trim_ascii_end());
+    content.is_damaged = rest.len() > CHANGE.0 + CHANGE.1;
+    for (before, length) in [OWNER, ACCEPTANCE, CHANGE] {
+        let line = rest.get(before..before + length).filter(|line| line.ends_with(b"\n"));
+        let is_understood =
+            line.is_some_and(|line| content.add((before, length), line.trim_ascii_end()));
         content.is_damaged |= !is_understood;
     }
-    content.is_damaged |= !rest.is_empty();
     Ok(content)
 }
 
@@ -118,14 +116,14 @@ impl Content {
         if line.is_empty() {
             return true;
         }
-        if slot == Slot::Owner {
+        if slot == OWNER {
             self.owner = parse::<Owner>(line).map(|owner| owner.process);
             return self.owner.is_some();
         }
         let Some(life) = parse::<Life>(line) else { return false };
         // The lines are in the order in which they are first written, so a later line replaces an
         // earlier one.
-        self.record.set_life(life);
+        self.record.life = life;
         self.is_accepted = self.record.task().is_some();
         true
     }
@@ -133,23 +131,21 @@ impl Content {
     /// Returns the line that stores the changes of a record, with its position. `None` if the file
     /// does not have the space for the line.
     pub(super) fn change(&self, record: &Record) -> serde_json::Result<Option<(u64, Vec<u8>)>> {
-        let slot = if self.is_accepted { Slot::Change } else { Slot::Acceptance };
-        self.line_of(slot, line(record.life())?)
+        let slot = if self.is_accepted { CHANGE } else { ACCEPTANCE };
+        self.line_of(slot, line(&record.life)?)
     }
 
     /// Returns the line that names an owner, with its position. `None` if the file does not have
     /// the space for the line.
     pub(super) fn claim(&self, owner: &str) -> serde_json::Result<Option<(u64, Vec<u8>)>> {
-        self.line_of(Slot::Owner, line(&Owner { process: owner.to_owned() })?)
+        self.line_of(OWNER, line(&Owner { process: owner.to_owned() })?)
     }
 
-    fn line_of(&self, slot: Slot, line: Vec<u8>) -> serde_json::Result<Option<(u64, Vec<u8>)>> {
-        let [owner, acceptance, change] = LENGTHS;
-        let (before, length) = match slot {
-            Slot::Owner => (0, owner),
-            Slot::Acceptance => (owner, acceptance),
-            Slot::Change => (owner + acceptance, change),
-        };
+    fn line_of(
+        &self,
+        (before, length): Slot,
+        line: Vec<u8>,
+    ) -> serde_json::Result<Option<(u64, Vec<u8>)>> {
         let place = self.first.filter(|_| !self.is_damaged).map(|first| (first + before) as u64);
         Ok(place.zip(padded(line, length)))
     }
@@ -177,12 +173,6 @@ fn check(bytes: &[u8]) -> String {
     let mut digits = hex(Sha256::new().chain_update(bytes));
     digits.truncate(CHECK);
     digits
-}
-
-fn blank(length: usize) -> Vec<u8> {
-    let mut line = vec![b' '; length.saturating_sub(1)];
-    line.push(b'\n');
-    line
 }
 
 /// Returns a line padded to a fixed length, or `None` if the line is too long.

@@ -9,7 +9,7 @@ use crate::support::{
     scripted::ScriptedServer,
 };
 use imagekiln::{
-    ErrorKind, FileKind, SaveOptions,
+    ErrorKind, FileKind,
     journal::{Directory, Journal as _, State},
 };
 
@@ -55,13 +55,12 @@ async fn a_program_may_choose_the_name_or_drop_the_bytes() {
     let (_service, delivery, picture) = ready_picture().await;
     delivery.otherwise(|_| Reply::png(&large_png(3000)[..2000]));
 
-    let options = SaveOptions::default();
-    let error = picture.download_in(directory.path(), options.clone()).await.unwrap_err();
+    let error = picture.download_in(directory.path()).await.unwrap_err();
     assert_eq!(error.damaged().unwrap().path(), None);
     drop(error);
     assert!(names(directory.path()).is_empty());
 
-    let error = picture.download_in(directory.path(), options).await.unwrap_err();
+    let error = picture.download_in(directory.path()).await.unwrap_err();
     let damaged = error.damaged().unwrap();
     assert_eq!((damaged.kind(), damaged.bytes()), (Some(FileKind::Png), 2000));
     damaged.keep(directory.path().join("a.png")).unwrap();

@@ -41,13 +41,16 @@ async fn save_by(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_digest_is_computed_if_the_program_asks_for_it() {
+async fn a_digest_is_computed_if_the_program_names_the_file_later() {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("fox.png");
     assert_eq!(save(&path, SaveOptions::default()).await.unwrap().sha256, None);
-    let saved = save(&path, SaveOptions::default().sha256(true)).await.unwrap();
+    let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
+    let picture = picture(&samples::client(&service), &service, &delivery).await;
+    delivery.reply(Reply::png(PNG));
+    let fox = picture.download_in(directory.path()).await.unwrap();
     let digest: String = Sha256::digest(PNG).iter().map(|byte| format!("{byte:02x}")).collect();
-    assert_eq!(saved.sha256, Some(digest));
+    assert_eq!(fox.sha256, Some(digest));
 }
 
 #[tokio::test(start_paused = true)]

@@ -21,8 +21,7 @@ use crate::support::{
     settle,
 };
 use imagekiln::{
-    Client, ErrorKind, Region, RetryPolicy, SaveOptions, Submit as _, SubmitOptions, TaskRef,
-    Unfinished,
+    Client, ErrorKind, Region, RetryPolicy, Submit as _, SubmitOptions, TaskRef, Unfinished,
     journal::{Directory, Origin, State},
     types::Gen2Pro,
 };
@@ -176,9 +175,9 @@ async fn a_picture_under_a_temporary_name_leaves_its_record_open() {
     let (fixture, client) = Fixture::with_client().await;
     let task = client.task(fixture.submit(&client, "t1").await);
     fixture.service.reply(samples::ready(&fixture.service)).reply(Reply::png(samples::PNG));
-    let options = SaveOptions::default().closes_record(false);
-    let path = fixture.directory.path().join("fox.part");
-    task.wait().await.unwrap().save_with(path, options).await.unwrap();
+    let picture = task.wait().await.unwrap();
+    let fox = picture.download_in(fixture.directory.path()).await.unwrap();
+    fox.save(fixture.directory.path().join("fox.part")).await.unwrap();
     assert_eq!(fixture.unfinished(&client).await, ["t1"]);
 }
 

@@ -11,7 +11,7 @@ use std::{
     sync::Arc,
 };
 
-use imagekiln::{Damaged, DownloadedPicture, ErrorKind as Kind, FileKind, Picture, SaveOptions};
+use imagekiln::{Damaged, DownloadedPicture, ErrorKind as Kind, FileKind, Picture};
 use tokio::task;
 
 use super::{SaveError, SavedPicture};
@@ -69,9 +69,8 @@ impl Folder {
     ) -> Result<DownloadedPicture, SaveError> {
         let path = self.path(key);
         // The record stays open, because the picture has no description yet.
-        let options = SaveOptions::default().closes_record(false).sha256(true);
         let directory = path.parent().unwrap_or(&self.root);
-        picture.download_in(directory, options).await.map_err(SaveError::Client)
+        picture.download_in(directory).await.map_err(SaveError::Client)
     }
 
     pub(super) async fn save(

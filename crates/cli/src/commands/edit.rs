@@ -109,7 +109,7 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
 /// contain a secret.
 fn name_of(given: &OsStr) -> String {
     let text = given.to_string_lossy();
-    if is_data_url(&text) {
+    if is_data_url(&*text) {
         return "image".to_owned();
     }
     let path = if is_url(&text) { text.split(['?', '#']).next() } else { Some(&*text) };

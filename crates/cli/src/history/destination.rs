@@ -9,12 +9,12 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{Entry, request::digest_of};
+use super::Entry;
 use crate::{
     files::target::{Pattern, Place, Target, ends_with_separator},
     text::{now, quoted, rfc3339},
 };
-use imagekiln::DELIVERY_VALIDITY;
+use imagekiln::{DELIVERY_VALIDITY, digest_of_file};
 use imagekiln_label::Template;
 
 /// A path in the form in which the history stores it. Not every path is valid Unicode.
@@ -132,7 +132,7 @@ impl Entry {
 
     /// Whether the file of a saved picture still has the content that was saved. Reads the file.
     pub fn is_intact(&self) -> bool {
-        self.saved_path().is_none_or(|path| match digest_of(path) {
+        self.saved_path().is_none_or(|path| match digest_of_file(path) {
             Ok(digest) => self.sha256().is_none_or(|saved| saved == digest),
             Err(_) => false,
         })

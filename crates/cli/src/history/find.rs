@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::{Entry, numbered, read, request};
 use crate::{failure::Failure, models, process::Process, text::one_line};
-use imagekiln::{Operation, TaskRef};
+use imagekiln::{Operation, TaskRef, digest_of_file};
 use imagekiln_label::Description;
 
 /// What the name of a description adds to the name of its picture: `fox.png.json`.
@@ -186,7 +186,7 @@ fn of_file(process: &Process, path: &Path, batches: OfBatches) -> Result<Option<
     let is_there = |entry: &Entry| entry.saved_path().is_some_and(|saved| same(saved, &picture));
     // The digest recognizes a picture that was copied, renamed or moved. Only this file is read, no
     // other one.
-    let digest = request::digest_of(&picture).ok();
+    let digest = digest_of_file(&picture).ok();
     let (mut copied, mut was_there) = (None, false);
     for entry in read(process).into_iter().flatten().flatten() {
         let is_kept = entry.kept.request.is_some();

@@ -4,16 +4,13 @@
 use std::{
     cell::RefCell,
     collections::HashMap,
-    fs::File,
-    io::{self, Read as _},
     path::{Path, PathBuf},
 };
 
 use serde_json::{Map, Value, json};
-use sha2::{Digest as _, Sha256};
 
 use crate::{failure::Failure, text::one_line};
-use imagekiln::{Operation, Request};
+use imagekiln::{Operation, Request, digest_of_file};
 use imagekiln_label::describe_request;
 
 /// The parts that have fields, and the flag that sets one of them.
@@ -38,7 +35,7 @@ pub fn kept(request: &Request, directory: &Path, digests: &RefCell<Digests>) -> 
         let sha256 = digests
             .borrow_mut()
             .entry(path.clone())
-            .or_insert_with(|| digest_of(&path).ok())
+            .or_insert_with(|| digest_of_file(&path).ok())
             .clone();
         json!({ "path": path, "sha256": sha256 })
     };
@@ -158,7 +155,7 @@ fn complete(value: &mut Value, place: &Place<'_>) -> Result<(), Failure> {
 
 fn check_file(path: &Path, sha256: Option<&str>, place: &Place<'_>) -> Result<(), Failure> {
     let shown = path.display();
-    let found = digest_of(path).map_err(|error| {
+    let found = digest_of_file(path).map_err(|error| {
         let advice =
             format!("nothing was sent; restore it, or pass another one with {}", place.flag);
         Failure::file(format!("could not read the image {shown}"), error).advise(advice)
@@ -167,19 +164,6 @@ fn check_file(path: &Path, sha256: Option<&str>, place: &Place<'_>) -> Result<()
         return Ok(());
     }
     Err(place.refused(format!("the image {shown} has changed since the picture was made")))
-}
-
-/// Returns the SHA-256 digest of a file in lowercase hexadecimal. Blocks.
-pub fn digest_of(path: &Path) -> io::Result<String> {
-    let (mut file, mut digest) = (File::open(path)?, Sha256::new());
-    let mut buffer = vec![0; 64 * 1024];
-    loop {
-        match file.read(&mut buffer)? {
-            0 => break,
-            count => digest.update(buffer.get(..count).unwrap_or_default()),
-        }
-    }
-    Ok(digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 fn is_incomplete_url(text: &str) -> bool {

@@ -29,7 +29,7 @@ use crate::{
     args::output::{FORMAT, with_ending},
     failure::Failure,
     files::target::Target,
-    history::{self, Entry, numbered, request::digest_of},
+    history::{self, Entry, numbered},
     making::{
         costs,
         plan::{self, Planned},
@@ -37,7 +37,7 @@ use crate::{
     models::{self, PROMPT},
     text::{now, one_line, rfc3339},
 };
-use imagekiln::{FieldKind, Operation, Request, journal::Key};
+use imagekiln::{FieldKind, Operation, Request, digest_of_file, journal::Key};
 
 /// How often a client is told that a call is still in progress.
 const BETWEEN_NOTES: Duration = Duration::from_secs(5);
@@ -87,7 +87,7 @@ async fn make(
     let client = &server.session.client;
     let profile = &server.context.settings.profile.name;
     let folder = server.folders.first().to_string_lossy();
-    let files = |path: &std::path::Path| json!(digest_of(path).ok());
+    let files = |path: &std::path::Path| json!(digest_of_file(path).ok());
     let scope = (client.base_url(), profile.as_str(), &*folder);
     let asked = keys::Call::new(scope, &request, (files, &urls))?;
     let when = (server.rules.same_for, now());

@@ -35,7 +35,7 @@ use crate::{
     process::Interrupts,
     seeing,
 };
-use imagekiln::FileKind;
+use imagekiln::{FileKind, digest_of_file};
 
 /// The maximum number of bytes in the body of a request, which contains the id and the digest of a
 /// picture.
@@ -170,7 +170,7 @@ impl Server {
         let failed = |error: io::Error| {
             (StatusCode::CONFLICT, format!("could not delete {}: {error}", path.display()))
         };
-        let digest = history::request::digest_of(&path).map_err(failed)?;
+        let digest = digest_of_file(&path).map_err(failed)?;
         if digest != change.sha256 {
             return Err(failed(io::Error::other("the file has changed")));
         }

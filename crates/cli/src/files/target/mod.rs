@@ -24,9 +24,7 @@ use crate::{
     process::Stream,
     text::one_line,
 };
-use imagekiln::{
-    DownloadedPicture, Error, FileKind, Picture, SaveOptions, TaskRef, types::OutputFormat,
-};
+use imagekiln::{DownloadedPicture, Error, FileKind, Picture, TaskRef, types::OutputFormat};
 use imagekiln_label::TemplateFields;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -247,8 +245,7 @@ impl Target {
         created.map_err(|error| unwritable(picture, target, directory, error))?;
         // The record of the submission stays open until the file has its final name. If the process
         // ends before that, the next one resumes the task.
-        let options = SaveOptions::default().closes_record(false).sha256(true);
-        let downloaded = picture.download_in(directory, options).await;
+        let downloaded = picture.download_in(directory).await;
         downloaded.map_err(|error| {
             let mut failure = unsaved(&error, target, directory);
             if let Some(damaged) = error.damaged() {
