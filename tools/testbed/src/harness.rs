@@ -50,7 +50,7 @@ pub fn test(
     })
 }
 
-/// Creates a test with the name of its function, like [`test`].
+/// Creates a test with the name of its function, like [`test()`].
 pub fn test_of<F>(requirements: &'static [Requirement], runtime: Runtime, function: F) -> Trial
 where
     F: AsyncFnOnce() + Send + 'static,

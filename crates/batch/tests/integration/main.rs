@@ -34,6 +34,11 @@ fn main() {
         return killed::run_child();
     }
     let tests = [
+        // Those that take longest begin first, so that the others run beside them.
+        examples::tests(),
+        model::tests(),
+        killed::tests(),
+        held::tests(),
         acceptances::tests(),
         archive::tests(),
         broken::tests(),
@@ -44,15 +49,11 @@ fn main() {
         decisions::tests(),
         dispatch::tests(),
         dispatch::unknown::tests(),
-        examples::tests(),
-        held::tests(),
         identity::tests(),
         journal::tests(),
         keys::tests(),
-        killed::tests(),
         ledger::tests(),
         manage::tests(),
-        model::tests(),
         outages::tests(),
         outputs::tests(),
         patience::tests(),

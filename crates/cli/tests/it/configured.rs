@@ -47,12 +47,12 @@ fn the_defaults_of_requests_apply_unless_flags_are_given() {
 fn the_service_is_that_of_the_file() {
     let bench = Bench::ready_after(AGES);
     bench.place.configure(&format!(
-        "base_url = \"{}\"\nregional_base_url = \"{}\"\ndeadline = 1\n",
+        "base_url = \"{}\"\nregional_base_url = \"{}\"\ndeadline = 4\n",
         bench.simulator.base_url(),
         bench.simulator.regional_base_url()
     ));
     let key = [("IMAGEKILN_API_KEY", bench.simulator.api_key())];
-    for (more, deadline) in [(&[][..], "1 s"), (&["--deadline=0.5"], "0.5 s")] {
+    for (more, deadline) in [(&[][..], "4 s"), (&["--deadline=2.5"], "2.5 s")] {
         bench.place.run_with(&key, &fox(more)).fails(6).says(&format!("deadline of {deadline}"));
     }
     assert_eq!(bench.simulator.counts().accepted, 2);

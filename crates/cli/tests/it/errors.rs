@@ -81,7 +81,7 @@ fn of_the_deadline() {
     let bench = Bench::ready_after(AGES);
     let line = "generate 'a fox' -s 64x64 --quiet --deadline 4 -o 'my fox.png'";
     assert_shown!("deadline", shown(&bench.run(line).fails(6)));
-    let simulated = "--simulate generate 'a fox' -s 64x64 -q --deadline 4";
+    let simulated = "--simulate generate 'a fox [[stale-status:always]]' -s 64x64 -q --deadline 4";
     assert_shown!("deadline_simulated", shown(&bench.place.run(simulated).fails(6)));
 }
 
