@@ -23,6 +23,7 @@ pub fn tests() -> Vec<Vec<Trial>> {
         both(submissions_stop_before_the_budget_is_exceeded),
         both(the_first_job_of_an_operation_is_submitted_alone),
         both(an_unknown_job_counts_at_the_highest_known_price),
+        both(a_budget_of_nothing_submits_nothing),
         both(a_negative_cost_counts_like_a_missing_one),
         both(enormous_costs_are_counted_and_printed),
         both(a_run_refuses_a_budget_that_is_not_an_amount),
@@ -88,6 +89,13 @@ async fn an_unknown_job_counts_at_the_highest_known_price(backend: Backend) {
     let ledger = fixture.reopen(ledger).await;
     let report = fixture.batch(&ledger).budget(budget).run().await.unwrap();
     assert_eq!(report.count(JobState::Saved), 3);
+}
+
+/// Not even the first job, whose price is unknown.
+async fn a_budget_of_nothing_submits_nothing(backend: Backend) {
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
+    let report = fixture.batch(&ledger).jobs(jobs(3)).budget(0.0).run().await.unwrap();
+    assert_eq!((report.count(JobState::Queued), fixture.accepted()), (3, 0));
 }
 
 /// Records a submission whose response reports this cost.
