@@ -18,8 +18,8 @@ use crate::{
 const SHORTEST_SECRET: usize = 6;
 
 /// The number of forms of secrets that a client still remembers after the tasks of their requests
-/// were dropped. A program may resume such a task from its reference, which does not contain the
-/// secrets, and the service may echo them in a poll.
+/// were dropped: those that it learned last. A program may resume such a task from its reference,
+/// which does not contain the secrets, and the service may echo them in a poll.
 const MOST_RELEASED: usize = 100;
 
 /// The secrets that a client redacts in responses: its key, the values of its default headers, its
