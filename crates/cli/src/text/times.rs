@@ -19,7 +19,7 @@ pub fn duration(text: &str) -> Result<Duration, String> {
 /// Reads the time limit of a command, which may not be 0.
 pub fn deadline(text: &str) -> Result<Duration, String> {
     match duration(text)? {
-        Duration::ZERO => Err("nothing was sent; give a duration of more than 0".to_owned()),
+        Duration::ZERO => Err("give a duration of more than 0".to_owned()),
         deadline => Ok(deadline),
     }
 }

@@ -107,7 +107,8 @@ fn nothing_runs_if_a_line_is_invalid() {
 fn a_run_without_jobs_continues_a_ledger() {
     let bench = Bench::new();
     bench.place.write("jobs.txt", "a fox\na wolf\n");
-    let words = [&RUN[..], &["jobs.txt", "--max-active", "1"]].concat();
+    // `--quiet`: a slow machine would also print a note that the run is paused.
+    let words = [&RUN[..], &["jobs.txt", "--max-active", "1", "--quiet"]].concat();
     let refused = bench.run_with(&[("IMAGEKILN_API_KEY", "wrong")], &words).fails(3);
     assert_shown!("wrong_key", refused.stderr);
     bench.run("batch run --output pictures").ok();
