@@ -52,8 +52,8 @@ impl Task {
         &self,
         options: WaitOptions,
     ) -> impl Future<Output = Result<Picture, Error>> + Send + use<> {
-        let (task, last) = (Arc::clone(&self.reference), self.update_when(options, |_| false));
-        async move { last.await?.into_picture(&task) }
+        let mut polling = Polling::new(self.clone(), options);
+        async move { polling.until(|_| false).await?.into_picture(&polling.task.reference) }
     }
 
     /// Waits for the first update whose status is final or satisfies the condition.
@@ -63,14 +63,7 @@ impl Task {
         is_enough: F,
     ) -> impl Future<Output = Result<Update, Error>> + use<F> {
         let mut polling = Polling::new(self.clone(), options);
-        async move {
-            loop {
-                let update = polling.next().await?;
-                if update.status().is_final() || is_enough(update.status()) {
-                    return Ok(update);
-                }
-            }
-        }
+        async move { polling.until(is_enough).await }
     }
 
     /// Returns a stream of updates with one item per successful poll.
@@ -195,5 +188,23 @@ impl Stream for Updates {
 impl fmt::Debug for Updates {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Updates").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Client;
+
+    /// Thousands of waits may be in memory at once.
+    #[test]
+    fn a_wait_does_not_hold_its_polls_twice() {
+        let client =
+            Client::builder().api_key("key").base_url("http://127.0.0.1:1").build().unwrap();
+        let task = client.task(TaskRef::new("t1", "https://a.example/poll?id=t1", None));
+        let options = WaitOptions::default();
+        let wait = size_of_val(&task.wait_with(options));
+        let update = size_of_val(&task.update_when(options, |_| false));
+        assert!(wait <= update + 64, "{wait} bytes, and {update} for an update");
     }
 }

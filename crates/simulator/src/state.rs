@@ -51,7 +51,7 @@ pub(crate) struct AppState {
     pub(crate) readers: WorkerPool,
     /// Fetches images that are given by their URLs, if the settings allow it.
     pub(crate) fetcher: Option<Arc<Fetcher>>,
-    /// Renders each picture once.
+    /// Renders pictures. Requests for a picture that is being rendered wait for it.
     pub(crate) painters: SingleFlight<Option<Bytes>>,
     /// The bytes that request bodies may take together.
     pub(crate) bodies: Arc<Semaphore>,

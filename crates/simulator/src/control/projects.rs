@@ -206,6 +206,11 @@ fn change_key<T>(
 ) -> ControlResult<T> {
     let found = caller.state.records().accounts.key(id);
     let (digest, at) = found.ok_or_else(|| unknown("key", id))?;
-    caller
-        .change(at.place(), Permission::ManageKeys, action, |accounts, _| change(accounts, &digest))
+    caller.change(at.place(), Permission::ManageKeys, action, |accounts, _| {
+        // Another request may just have revoked the key.
+        if !accounts.keys.contains_key(&digest) {
+            return Err(unknown("key", id));
+        }
+        change(accounts, &digest)
+    })
 }

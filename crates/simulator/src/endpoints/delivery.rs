@@ -129,8 +129,17 @@ pub(crate) async fn picture(state: &Arc<AppState>, id: &str) -> Handled<(&'stati
     Ok((kind, painted.ok_or_else(Problem::internal)?))
 }
 
-/// Renders a picture, and stores it with its task.
+/// Renders a picture, and stores it with its task. The rendering of a request whose client has left
+/// may have stored it before.
 fn render(state: &AppState, id: &str, picture: &Picture, resets: u64) -> Option<Bytes> {
+    let stored = {
+        let records = state.records();
+        let task = records.tasks.get(id).filter(|_| records.resets == resets);
+        task.and_then(|task| task.painted.clone())
+    };
+    if stored.is_some() {
+        return stored;
+    }
     let bytes = Bytes::from(paint::render(picture).ok()?);
     let mut records = state.records();
     // After a reset of the simulator, another task may have the same id.

@@ -1,15 +1,18 @@
 //! Removes secrets from responses, because a service may echo parts of a request: the key, secret
 //! fields, and the queries of signed URLs.
 
+mod memory;
+
 use std::{cmp::Reverse, sync::Arc};
 
-use reqwest::header::{HeaderMap, HeaderValue};
 use serde_json::Value;
 use url::{Url, form_urlencoded::byte_serialize};
 
+use self::memory::Form;
+pub(crate) use self::memory::{Learned, Secrets};
 use crate::{
-    FieldKind, ImageInput, Request, Secret, TaskRef,
-    values::{Mutex, REDACTED, is_secret, one_line, text::is_url},
+    FieldKind, ImageInput, Request, TaskRef,
+    values::{REDACTED, is_secret, one_line, text::is_url},
 };
 
 /// The minimum length of a part of a signed URL, of a header value or of a webhook secret to
@@ -17,84 +20,9 @@ use crate::{
 /// which it occurs by chance.
 const SHORTEST_SECRET: usize = 6;
 
-/// The number of forms of secrets that a client still remembers after the tasks of their requests
-/// were dropped: those that it learned last. A program may resume such a task from its reference,
-/// which does not contain the secrets, and the service may echo them in a poll.
-const MOST_RELEASED: usize = 100;
-
-/// The secrets that a client redacts in responses: its key, the values of its default headers, its
-/// webhook secret, and the secret fields of its requests, which the service may echo in polls.
-#[derive(Default)]
-pub(crate) struct Secrets {
-    /// The forms of the secrets, those that were learned last at the end.
-    forms: Mutex<Arc<Vec<Arc<str>>>>,
-    /// The forms that the client remembers for as long as it exists.
-    _own: Learned,
-}
-
-/// Owns the secrets of a request: the client remembers them at least until this value is dropped.
-pub(crate) type Learned = Secret<Vec<Arc<str>>>;
-
-impl Secrets {
-    pub(crate) fn new(
-        key: &HeaderValue,
-        default_headers: &HeaderMap,
-        webhook: Option<&Secret>,
-    ) -> Self {
-        let mut forms = Forms::default();
-        forms.add(key.to_str().unwrap_or_default());
-        for value in default_headers.values() {
-            forms.add_signed(value.to_str().unwrap_or_default(), "");
-        }
-        if let Some(secret) = webhook {
-            forms.add_signed(secret.reveal(), "");
-        }
-        let secrets = Self::default();
-        Self { _own: secrets.remember(forms), ..secrets }
-    }
-
-    /// Remembers the secret fields of a request that is about to be sent, at least until the
-    /// returned value is dropped.
-    pub(crate) fn learn(&self, request: &Request) -> Learned {
-        let mut forms = Forms::default();
-        forms.add_fields(request, false);
-        forms.0.retain(|form| form.len() >= SHORTEST_SECRET);
-        self.remember(forms)
-    }
-
-    /// Remembers forms, and forgets the oldest ones without an owner if there are too many.
-    fn remember(&self, learned: Forms) -> Learned {
-        if learned.0.is_empty() {
-            return Learned::default();
-        }
-        let mut forms = self.forms.lock();
-        let forms = Arc::make_mut(&mut forms);
-        let remember = |form: String| {
-            let known = forms.iter().position(|known| **known == *form);
-            let form = known.map_or_else(|| form.into(), |index| forms.remove(index));
-            forms.push(Arc::clone(&form));
-            form
-        };
-        let learned = learned.0.into_iter().map(remember).collect();
-        let is_released = |form: &Arc<str>| Arc::strong_count(form) == 1;
-        let released = forms.iter().filter(|form| is_released(form)).count();
-        let mut excess = released.saturating_sub(MOST_RELEASED);
-        forms.retain(|form| {
-            let is_forgotten = excess > 0 && is_released(form);
-            excess -= usize::from(is_forgotten);
-            !is_forgotten
-        });
-        Learned::new(learned)
-    }
-
-    fn known(&self) -> Arc<Vec<Arc<str>>> {
-        Arc::clone(&self.forms.lock())
-    }
-}
-
 /// The secrets of one exchange.
 pub(crate) struct Redaction {
-    of_client: Arc<Vec<Arc<str>>>,
+    of_client: Arc<Vec<Form>>,
     of_exchange: Forms,
 }
 
@@ -136,7 +64,7 @@ impl Redaction {
         let is_free = text.is_some_and(|text| {
             !text.contains(['\\', '%'])
                 && !url.as_str().contains(['%', '+'])
-                && !known.iter().any(|form| text.contains(&**form))
+                && !known.iter().any(|form| text.contains(&*form.text))
                 && !secret_parts(task.polling_url().reveal(), url)
                     .any(|part| is_signed(part, task.id()) && text.contains(part))
         });
@@ -154,7 +82,7 @@ impl Redaction {
     }
 
     fn forms(&self) -> impl Iterator<Item = &str> {
-        let of_client = self.of_client.iter().map(|form| &**form);
+        let of_client = self.of_client.iter().map(|form| &*form.text);
         of_client.chain(self.of_exchange.0.iter().map(String::as_str))
     }
 
@@ -297,7 +225,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{Address, find_operation};
+    use crate::Address;
 
     fn of_secret(secret: &str) -> Redaction {
         let mut of_exchange = Forms::default();
@@ -336,48 +264,5 @@ mod tests {
             "c": "plain",
         });
         assert_eq!(value, expected);
-    }
-
-    #[test]
-    fn secrets_are_remembered_as_long_as_their_requests_and_not_for_ever() {
-        const ALIVE: usize = 300;
-        let key = HeaderValue::from_static("KEY-1234");
-        let secrets = Secrets::new(&key, &HeaderMap::new(), Some(&Secret::from("OWN-0001")));
-        let operation = find_operation("gen-2-pro").unwrap();
-        let learn = |secret: &str| {
-            secrets.learn(&Request::new(operation).field("webhook_secret", secret.to_owned()))
-        };
-        let task = TaskRef::new("t1", "https://a.example/poll?id=t1", None);
-        let url = task.polling_url().parse().unwrap();
-        let is_known = |text: &str| Redaction::of_poll(&secrets, &task, &url).is_in(text);
-
-        let mut owners: Vec<_> =
-            (0..ALIVE).map(|number| learn(&format!("S-{number:04}"))).collect();
-        owners.push(learn("S-0000"));
-        owners.push(learn("KEY-1234"));
-        assert!((0..ALIVE).all(|number| is_known(&format!("S-{number:04}"))));
-        // The first secret still has another owner.
-        drop(owners.remove(0));
-        assert_eq!(secrets.known().len(), 2 + ALIVE);
-        // The client still remembers the secrets that were released last, for tasks that are
-        // resumed.
-        owners.clear();
-        let other = learn("R-0000");
-        assert_eq!(secrets.known().len(), 2 + MOST_RELEASED + 1);
-        for (text, expected) in [
-            ("KEY-1234", true),
-            ("OWN-0001", true),
-            ("S-0000", true),
-            ("S-0001", false),
-            ("S-0299", true),
-        ] {
-            assert_eq!(is_known(text), expected, "{text}");
-        }
-        let again = learn("S-0299");
-        (0..MOST_RELEASED).for_each(|number| drop(learn(&format!("T-{number:04}"))));
-        assert!(is_known("S-0299") && !is_known("S-0298"));
-        drop((again, other));
-        drop(learn("R-0001"));
-        assert_eq!(secrets.known().len(), 2 + MOST_RELEASED + 1);
     }
 }
