@@ -242,3 +242,21 @@ impl fmt::Debug for Client {
         self.shared.fmt(f)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::WaitOptions;
+
+    /// Thousands of waits may be in memory at once.
+    #[test]
+    fn a_wait_does_not_hold_its_polls_twice() {
+        let client =
+            Client::builder().api_key("key").base_url("http://127.0.0.1:1").build().unwrap();
+        let task = client.task(TaskRef::new("t1", "https://a.example/poll?id=t1", None));
+        let options = WaitOptions::default();
+        let wait = size_of_val(&task.wait_with(options));
+        let update = size_of_val(&task.update_when(options, |_| false));
+        assert!(wait <= update + 64, "{wait} bytes, and {update} for an update");
+    }
+}

@@ -190,21 +190,3 @@ impl fmt::Debug for Updates {
         f.debug_struct("Updates").finish_non_exhaustive()
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Client;
-
-    /// Thousands of waits may be in memory at once.
-    #[test]
-    fn a_wait_does_not_hold_its_polls_twice() {
-        let client =
-            Client::builder().api_key("key").base_url("http://127.0.0.1:1").build().unwrap();
-        let task = client.task(TaskRef::new("t1", "https://a.example/poll?id=t1", None));
-        let options = WaitOptions::default();
-        let wait = size_of_val(&task.wait_with(options));
-        let update = size_of_val(&task.update_when(options, |_| false));
-        assert!(wait <= update + 64, "{wait} bytes, and {update} for an update");
-    }
-}

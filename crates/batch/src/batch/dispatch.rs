@@ -15,6 +15,7 @@ use super::{
 use crate::{
     Error, ErrorKind, JobState, JobStatus,
     ledger::{Claim, Limit, Named},
+    output::Output,
 };
 
 /// When the queue should deliver a job again that another call is continuing, or that other jobs
@@ -115,21 +116,15 @@ impl Batch {
     ///   know.
     /// - [`Elsewhere`](ErrorKind::Elsewhere): the ledger belongs to another service. Nothing was
     ///   changed.
+    /// - [`Client`](ErrorKind::Client): submissions of a dropped run are still in flight after ten
+    ///   minutes.
     /// - [`File`](ErrorKind::File), [`Ledger`](ErrorKind::Ledger): the output directory or the
     ///   ledger failed.
     pub async fn dispatcher(mut self) -> Result<Dispatcher, Error> {
-        match self.start_dispatcher().await {
-            Err(error) => self.unrecorded.add_to(Err(error)),
-            started => started,
-        }
-    }
-
-    async fn start_dispatcher(&mut self) -> Result<Dispatcher, Error> {
-        self.check_for_dispatcher()?;
-        self.add_jobs().await?;
-        let output = self.open_output().await?;
-        self.ledger.check_output(&output).await?;
-        self.unrecorded.retire(&self.client, &self.ledger).await?;
+        let prepared = self.prepare_dispatcher().await;
+        // The error also contains the tasks of a dropped run that the ledger has not recorded.
+        let retired = self.unrecorded.retire(&self.client, &self.ledger).await;
+        let output = self.unrecorded.add_to(first(prepared, retired))?;
         // Each call has a signal of its own.
         let (_, stopped) = watch::channel(false);
         let engine = Arc::new(Engine::start(self.worker(&output, &stopped)).await?);
@@ -137,6 +132,14 @@ impl Batch {
         let _renewals = JoinSet::from_iter([async move { renewed.renew().await }]);
         let running = watch::Sender::default();
         Ok(Dispatcher(Arc::new(Shared { engine, _renewals, running })))
+    }
+
+    async fn prepare_dispatcher(&mut self) -> Result<Output, Error> {
+        self.check_for_dispatcher()?;
+        self.add_jobs().await?;
+        let output = self.open_output().await?;
+        self.ledger.check_output(&output).await?;
+        Ok(output)
     }
 
     /// Refuses the settings that only a run uses.
@@ -214,7 +217,8 @@ impl Dispatcher {
     ///
     /// # Errors
     ///
-    /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be written.
+    /// - [`Ledger`](ErrorKind::Ledger): the ledger cannot be written.
+    /// - [`Client`](ErrorKind::Client): submissions are still in flight after ten minutes.
     pub async fn finish(self) -> Result<(), Error> {
         let Shared { engine, running, .. } = &*self.0;
         // Fails only if the sender was dropped.

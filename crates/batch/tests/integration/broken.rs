@@ -78,14 +78,21 @@ async fn every_accepted_task_is_in_the_ledger_or_in_the_error() {
 }
 
 async fn the_tasks_of_a_dropped_run_are_in_the_error_of_the_next_one() {
-    for pragma in FAILURES {
+    let runs = FAILURES.map(|pragma| (pragma, false));
+    for (pragma, with_dispatcher) in runs.into_iter().chain(FAILURES.map(|pragma| (pragma, true))) {
         let (fixture, ledger, mut batch) = with_slow_responses().await;
         tokio::select! {
             () = fail_when_accepted(&fixture, &ledger, pragma) => {}
             ended = batch.run() => panic!("the run was not interrupted: {ended:?}"),
         }
-        let error = batch.run().await.unwrap_err();
-        drop((ledger, batch));
+        let error = if with_dispatcher {
+            batch.dispatcher().await.map(drop).unwrap_err()
+        } else {
+            let error = batch.run().await.unwrap_err();
+            drop(batch);
+            error
+        };
+        drop(ledger);
         compare(&fixture, &error).await;
     }
 }

@@ -9,10 +9,7 @@ use super::{Jobs, status::find_jobs};
 use crate::ErrorKind;
 use crate::{
     Error, JobState, JobStatus,
-    ledger::{
-        Ledger,
-        database::{Database, clocks::of_time},
-    },
+    ledger::{Ledger, database::Database},
 };
 
 /// How often a watch reads the ledger. Unlike notifications of the server, this works with both
@@ -95,9 +92,8 @@ impl Watch {
         let has_more = found.len() == PAGE;
         let mut news = Vec::new();
         for job in found {
-            let changed_at = of_time(job.status.changed_at);
-            self.last = (changed_at, job.id);
-            let seen = (changed_at, job.status.state, job.status.reason.clone());
+            self.last = (job.changed_at, job.id);
+            let seen = (job.changed_at, job.status.state, job.status.reason.clone());
             if self.seen.insert(job.id, seen.clone()) != Some(seen) {
                 news.push(job.status);
             }

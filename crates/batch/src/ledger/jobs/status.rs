@@ -265,6 +265,8 @@ pub(in crate::ledger) struct FoundJob {
     pub(in crate::ledger) submission: Option<i64>,
     /// The only worker that can change it, or the last one.
     pub(in crate::ledger) worker: Option<i64>,
+    /// When the job changed, as it is stored.
+    pub(in crate::ledger) changed_at: i64,
     pub(in crate::ledger) status: JobStatus,
     /// Its request, if the query has read it.
     pub(in crate::ledger) request: Option<String>,
@@ -306,6 +308,7 @@ pub(super) const TABLES: &str = "jobs j LEFT JOIN submissions s ON s.id = j.subm
 
 impl FromRow for FoundJob {
     fn from_row(row: &Row<'_>) -> Result<Self, Error> {
+        let changed_at = row.named("changed_at")?;
         let status = JobStatus {
             name: row.named("name")?,
             number: row.named::<i64>("number")?.unsigned_abs(),
@@ -325,12 +328,13 @@ impl FromRow for FoundJob {
             sent_at: row.named::<Option<i64>>("sent_at")?.map(time_of),
             submitted_at: row.named::<Option<i64>>("accepted_at")?.map(time_of),
             ready_at: row.named::<Option<i64>>("ready_at")?.map(time_of),
-            changed_at: time_of(row.named("changed_at")?),
+            changed_at: time_of(changed_at),
         };
         Ok(Self {
             id: row.named("id")?,
             submission: row.named("submission")?,
             worker: row.named("worker")?,
+            changed_at,
             status,
             request: row.named("request")?,
         })
