@@ -15,6 +15,8 @@ pub fn command(_chosen: &'static Operation) -> Command {
 pub mod ledgers {
     //! Stands in for the list of ledgers, which this build cannot read.
 
+    use std::path::Path;
+
     use imagekiln_label::Description;
 
     use crate::{
@@ -23,7 +25,7 @@ pub mod ledgers {
         process::Process,
     };
 
-    pub fn described(_process: &Process, _content: &[u8]) -> Option<Description> {
+    pub fn described(_process: &Process, _file: &Path, _sha256: &str) -> Option<Description> {
         None
     }
 

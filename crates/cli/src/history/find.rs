@@ -105,8 +105,8 @@ pub enum Made {
     Described(PathBuf, Box<Description>),
 }
 
-/// Describes the picture with this content, if a batch has saved it.
-pub type OfBatches = fn(&Process, &[u8]) -> Option<Description>;
+/// Describes the picture in a file with this digest, if a batch has saved it.
+pub type OfBatches = fn(&Process, &Path, &str) -> Option<Description>;
 
 impl Made {
     /// Finds the picture that an argument names.
@@ -209,7 +209,7 @@ fn of_file(process: &Process, path: &Path, batches: OfBatches) -> Result<Option<
     // The file beside the picture describes it without the history. A batch may have written that
     // file before a person moved the picture.
     let Ok(content) = fs::read(&description) else {
-        let described = fs::read(&picture).ok().and_then(|content| batches(process, &content));
+        let described = digest.and_then(|digest| batches(process, &picture, &digest));
         return Ok(described.map(|described| Made::Described(picture, Box::new(described))));
     };
     match Description::parse(&content) {

@@ -2,7 +2,8 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    iter,
+    fs, iter,
+    path::Path,
 };
 
 use imagekiln::Request;
@@ -177,22 +178,27 @@ impl Jobs<'_> {
         Ok(known)
     }
 
-    /// Returns the description of a picture with this content, as it is beside the saved picture.
-    /// Finds the picture by its digest, wherever its file is now. Of several jobs with the same
-    /// picture, this is the last one. Reads the records of all saved jobs.
+    /// Returns the description of the picture in a file with this digest, as it is beside the saved
+    /// picture. Finds the picture by its digest, wherever its file is now. Of several jobs with the
+    /// same picture, this is the last one. Reads the records of all saved jobs, and the file only if
+    /// one of them has the digest, because a file that is no picture may be of any size.
     ///
     /// # Errors
     ///
-    /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be read, or a later version wrote the
-    /// request.
+    /// - [`Ledger`](ErrorKind::Ledger): the ledger cannot be read, or a later version wrote the
+    ///   request.
+    /// - [`File`](ErrorKind::File): the file cannot be read.
     #[doc(hidden)]
-    pub async fn described(self, content: &[u8]) -> Result<Option<Description>, Error> {
-        let picture = SavedPicture::new(content, String::new());
-        let digest = format!("%\"sha256\":\"{}\"%", picture.sha256);
+    pub async fn described(self, sha256: &str, file: &Path) -> Result<Option<Description>, Error> {
+        let digest = format!("%\"sha256\":\"{sha256}\"%");
         let saved = "j.state = 'saved' AND s.record LIKE $1 ORDER BY j.number DESC LIMIT 1";
         let saved = select("j.request", saved);
         let found = self.ledger.rows::<FoundJob>(saved, [(&digest).into()]).await?.pop();
-        found.map(|job| description(&job.status, &job.request()?, &picture)).transpose()
+        let Some(job) = found else { return Ok(None) };
+        let message = format!("could not read {}", file.display());
+        let content = fs::read(file).map_err(Error::because(ErrorKind::File, message))?;
+        let picture = SavedPicture::new(&content, String::new());
+        description(&job.status, &job.request()?, &picture).map(Some)
     }
 }
 

@@ -124,15 +124,15 @@ pub async fn add_spending(
     Ok(unreadable)
 }
 
-/// Describes the picture with this content, if a batch of the list has saved it, wherever its file
-/// is now. Looks only into ledgers in files: completion calls this, too, and it never connects to a
-/// server. A ledger that cannot be read is left out.
-pub fn described(process: &Process, content: &[u8]) -> Option<Description> {
+/// Describes the picture in a file with this digest, if a batch of the list has saved it, wherever
+/// its file is now. Looks only into ledgers in files: completion calls this, too, and it never
+/// connects to a server. A ledger that cannot be read is left out.
+pub fn described(process: &Process, file: &Path, sha256: &str) -> Option<Description> {
     let places = known(process).ok()?;
     let find = async {
         for place in places.iter().rev().filter(|place| matches!(place, Place::File(_))) {
             let Ok(ledger) = place.read().await else { continue };
-            if let Ok(Some(description)) = ledger.jobs().described(content).await {
+            if let Ok(Some(description)) = ledger.jobs().described(sha256, file).await {
                 return Some(description);
             }
         }
