@@ -52,18 +52,22 @@ impl Task {
         &self,
         options: WaitOptions,
     ) -> impl Future<Output = Result<Picture, Error>> + Send + use<> {
-        let mut polling = Polling::new(self.clone(), options);
-        async move { polling.until(|_| false).await?.into_picture(&polling.task.reference) }
+        self.wait_until(options, |_| false, Update::into_picture)
     }
 
     /// Waits for the first update whose status is final or satisfies the condition.
-    pub(crate) fn update_when<F: Fn(&TaskStatus) -> bool>(
+    pub(crate) fn wait_until<F, E, T>(
         &self,
         options: WaitOptions,
         is_enough: F,
-    ) -> impl Future<Output = Result<Update, Error>> + use<F> {
+        end: E,
+    ) -> impl Future<Output = Result<T, Error>> + use<F, E, T>
+    where
+        F: Fn(&TaskStatus) -> bool,
+        E: FnOnce(Update, &TaskRef) -> Result<T, Error>,
+    {
         let mut polling = Polling::new(self.clone(), options);
-        async move { polling.until(is_enough).await }
+        async move { end(polling.until(is_enough).await?, &polling.task.reference) }
     }
 
     /// Returns a stream of updates with one item per successful poll.

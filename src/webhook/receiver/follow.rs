@@ -165,8 +165,7 @@ async fn poll(
     options: WaitOptions,
 ) -> Result<(TaskRef, Update), Error> {
     let claims_final = claimed.is_none_or(TaskStatus::is_final);
-    let update = task.update_when(options, |_| !claims_final).await?;
-    Ok((task.reference().clone(), update))
+    task.wait_until(options, |_| !claims_final, |update, task| Ok((task.clone(), update))).await
 }
 
 /// An event that waits for confirmation, without its body.
