@@ -229,7 +229,8 @@ impl Filter {
         Self { states: Some(states.into_iter().collect()), ..Self::default() }
     }
 
-    /// Selects the jobs with these [names](Self::names), or with tasks of these ids.
+    /// Selects the jobs with these [names](Self::names), or with tasks of these ids. An id that is
+    /// also the name of a job selects that job only.
     pub fn named(names: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self { names: Some(names.into_iter().map(Into::into).collect()), ..Self::default() }
     }

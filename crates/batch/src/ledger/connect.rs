@@ -40,13 +40,25 @@ pub(super) enum Source {
 impl Source {
     /// Returns the source for a place, without locking its file.
     ///
-    /// Text that starts with a scheme and `://` is a URL, and anything else is a path. Error
-    /// messages do not contain the URL, because it may contain a password.
+    /// Text that contains `://` is a URL. PostgreSQL's other form, `host=... password=...`, is
+    /// refused, because a file with that name would be a ledger of this machine only. Anything else
+    /// is a path. Error messages contain neither of the first two, because they may contain a
+    /// password.
     ///
     /// Also fails if this program uses a version of SQLite that can damage ledgers.
     fn of(place: &Path, reads: bool) -> Result<Self, Error> {
-        let url = place.to_str().and_then(|text| Some((split_scheme(text)?.0, text)));
-        let problem = match url {
+        let text = place.to_string_lossy();
+        let is_postgres = |scheme: &str| {
+            ["postgres", "postgresql"].iter().any(|known| known.eq_ignore_ascii_case(scheme))
+        };
+        let is_parameter = |word: &str| {
+            ["host=", "dbname=", "password="].iter().any(|known| word.starts_with(known))
+        };
+        let problem = match split_scheme(&text) {
+            None if text.split_whitespace().any(is_parameter) => {
+                "the ledger is given by parameters of a connection; use a postgres:// URL, or a \
+                 path"
+            }
             #[cfg(feature = "sqlite")]
             None => {
                 sqlite::check_version(rusqlite::version_number())?;
@@ -55,11 +67,11 @@ impl Source {
             #[cfg(not(feature = "sqlite"))]
             None => "a ledger in a file needs the Cargo feature `sqlite` of imagekiln-batch",
             #[cfg(feature = "postgres")]
-            Some(("postgres" | "postgresql", url)) => {
-                return Ok(Self::Server { options: postgres::parse(url)?, reads });
+            Some((scheme, _)) if is_postgres(scheme) => {
+                return Ok(Self::Server { options: postgres::parse(text.trim())?, reads });
             }
             #[cfg(not(feature = "postgres"))]
-            Some(("postgres" | "postgresql", _)) => {
+            Some((scheme, _)) if is_postgres(scheme) => {
                 "a ledger at a postgres:// URL needs the Cargo feature `postgres` of \
                  imagekiln-batch"
             }

@@ -65,11 +65,10 @@ impl Scheme {
 }
 
 impl OutputTarget {
-    /// Parses a target. Text that starts with a scheme and `://` is a URL, and anything else is a
-    /// path.
+    /// Parses a target. Text that contains `://` is a URL, and anything else is a path.
     pub(crate) fn new(target: impl Into<PathBuf>) -> Result<Self, Error> {
         let target = target.into();
-        match target.to_str().and_then(split_scheme) {
+        match split_scheme(&target.to_string_lossy()) {
             Some((scheme, rest)) => BucketUrl::parse(scheme, rest).map(Self::Bucket),
             None => Ok(Self::Folder(target)),
         }
@@ -86,21 +85,23 @@ impl OutputTarget {
     }
 }
 
-/// Returns the scheme of a URL and what follows `://`.
+/// Returns what is before and after `://`, or `None` if the text is a path. Text with `://` is
+/// never a path, even if it is no URL, for example because of quotes: it may contain a password,
+/// and messages about a path contain the path.
 pub(crate) fn split_scheme(text: &str) -> Option<(&str, &str)> {
-    let (scheme, rest) = text.split_once("://")?;
-    let is_scheme = scheme.bytes().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'+' | b'-'));
-    (is_scheme && scheme.starts_with(|c: char| c.is_ascii_alphabetic())).then_some((scheme, rest))
+    text.trim().split_once("://")
 }
 
 impl BucketUrl {
     /// Parses the part of a URL after `://`. Error messages do not contain the URL, because it may
     /// contain credentials.
     fn parse(scheme: &str, rest: &str) -> Result<Self, Error> {
-        let known = Scheme::ALL.into_iter().find(|known| known.as_str() == scheme);
-        let Some(scheme) = known else {
+        let is_same = |known: &Scheme| known.as_str().eq_ignore_ascii_case(scheme);
+        let Some(scheme) = Scheme::ALL.into_iter().find(is_same) else {
+            let is_scheme = scheme.bytes().all(|byte| byte.is_ascii_alphanumeric());
+            let other = if is_scheme { scheme } else { "such" };
             return Err(unusable(&format!(
-                "{scheme} URLs are not supported; use a path, or a URL with one of the schemes s3, \
+                "{other} URLs are not supported; use a path, or a URL with one of the schemes s3, \
                  gs, az, abfss"
             )));
         };
@@ -166,12 +167,13 @@ mod tests {
 
     #[test]
     fn targets_are_paths_or_urls() {
-        for path in ["pictures", "/a/b", "C:\\a", "./s3:/a", "a b://c"] {
+        for path in ["pictures", "/a/b", "C:\\a", "./s3:/a", "a b:/c"] {
             assert_eq!(OutputTarget::new(path).unwrap(), OutputTarget::Folder(path.into()));
         }
         for (url, shown) in [
             ("s3://foxes", "s3://foxes"),
             ("gs://foxes/", "gs://foxes"),
+            (" S3://foxes\n", "s3://foxes"),
             ("az://foxes/a b/é/", "az://foxes/a b/é"),
             ("abfss://foxes@me.dfs.core.windows.net/a", "abfss://foxes@me.dfs.core.windows.net/a"),
         ] {
@@ -192,6 +194,9 @@ mod tests {
             "gs://foxes/#SECRET",
             "s3:///SECRET",
             "s3://a/../SECRET",
+            "\"s3://user:SECRET@foxes/a\"",
+            "\u{feff}s3://user:SECRET@foxes/a",
+            "key=SECRET s3://foxes/a",
         ] {
             assert!(!problem(url).contains("SECRET"), "{}", problem(url));
         }

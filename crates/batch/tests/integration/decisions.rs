@@ -94,8 +94,14 @@ async fn a_job_that_is_not_paid_is_submitted_once_more(backend: Backend) {
     assert_eq!(fixture.accepted(), 5);
     // Jobs are found by the ids of their tasks, too.
     let task = ledger.jobs().get("1").await.unwrap().unwrap().task_id.unwrap();
-    let found = ledger.jobs().page(&Filter::named([task]), 0, 10).await.unwrap();
+    let by_task = Filter::named([task.clone()]);
+    let found = ledger.jobs().page(&by_task, 0, 10).await.unwrap();
     assert_eq!(names(&found), ["1"]);
+    // Who chooses the name of a job selects no other job with it.
+    ledger.jobs().add([job(&task, "a fox")]).await.unwrap();
+    ledger.jobs().cancel(&by_task).await.unwrap();
+    assert_eq!(ledger.jobs().forget(&by_task).await.unwrap(), 1);
+    assert_eq!(state(&ledger, "1").await, JobState::Saved);
 }
 
 async fn a_submission_that_may_still_be_sent_is_left_out(backend: Backend) {

@@ -28,7 +28,7 @@ pub fn tests() -> Vec<Vec<Trial>> {
         #[cfg(unix)]
         sqlite(only_the_user_can_read_the_files),
         sqlite(a_file_that_is_not_a_ledger_is_not_changed),
-        sqlite(a_url_of_another_database_is_not_a_file),
+        sqlite(a_url_or_a_connection_string_is_not_a_file),
         sqlite(secrets_are_not_in_the_ledger),
         both(a_ledger_of_a_later_version_is_refused),
         both(adding_the_same_jobs_again_changes_nothing),
@@ -141,15 +141,31 @@ async fn a_ledger_of_a_later_version_is_refused(backend: Backend) {
     }
 }
 
-async fn a_url_of_another_database_is_not_a_file() {
-    for url in ["mysql://ann:SECRET@host/foxes", "s3://ann:SECRET@foxes/ledger.db"] {
-        for opened in [Ledger::open(url).await, Ledger::open_to_manage(url).await] {
-            let error = opened.unwrap_err();
+/// Text that may contain a password is not quoted, and not the name of a new file.
+async fn a_url_or_a_connection_string_is_not_a_file() {
+    let url = "the URL of the ledger is not a postgres:// URL; use one, or a path";
+    let parameters = "is given by parameters of a connection; use a postgres:// URL, or a path";
+    for (place, expected) in [
+        ("mysql://ann:SECRET@host/foxes", url),
+        ("s3://ann:SECRET@foxes/ledger.db", url),
+        ("\"postgres://ann:SECRET@host/foxes\"", url),
+        ("\u{feff}postgres://ann:SECRET@host/foxes", url),
+        ("DATABASE_URL=postgres://ann:SECRET@host/foxes", url),
+        ("host=db user=ann password=SECRET", parameters),
+        ("user=ann password=SECRET", parameters),
+        (" Postgres://ann:SECRET@host/foxes?sslmode=maybe\n", "could not parse the URL"),
+    ] {
+        let opened = [
+            Ledger::open(place).await,
+            Ledger::open_to_manage(place).await,
+            Ledger::open_read_only(place).await,
+        ];
+        for error in opened.map(Result::unwrap_err) {
             assert_eq!(error.kind(), ErrorKind::Ledger);
-            assert!(error.to_string().contains("is not a postgres:// URL"), "{error}");
-            assert!(!format!("{error:#?}").contains("SECRET"), "{error:#?}");
+            assert!(error.to_string().contains(expected), "{place:?}: {error}");
+            assert!(!format!("{error} {error:#?}").contains("SECRET"), "{error:#?}");
         }
-        assert_kind(Ledger::open_read_only(url).await, ErrorKind::Ledger, "use one, or a path");
+        assert!(!Path::new(place).exists(), "{place:?}");
     }
 }
 

@@ -180,8 +180,8 @@ impl Jobs<'_> {
 
     /// Returns the description of the picture in a file with this digest, as it is beside the saved
     /// picture. Finds the picture by its digest, wherever its file is now. Of several jobs with the
-    /// same picture, this is the last one. Reads the records of all saved jobs, and the file only if
-    /// one of them has the digest, because a file that is no picture may be of any size.
+    /// same picture, this is the last one. Reads the records of all saved jobs, and the file only
+    /// if one of them has the digest, because a file that is no picture may be of any size.
     ///
     /// # Errors
     ///
@@ -243,11 +243,13 @@ pub(in crate::ledger) fn matching(
     if let Some(names) = &filter.names {
         values.push(serde_json::Value::from(&names[..]).to_string().as_str().into());
         let texts = database.elements(values.len());
-        // With an OR of both conditions, a database would read all jobs to find a few.
+        // With an OR of both conditions, a database would read all jobs to find a few. A name is
+        // not also the id of another job's task: a program may let others choose the names.
         conditions.push(format!(
             "{table}.id IN (SELECT m.id FROM jobs m WHERE m.name IN ({texts}) UNION
                 SELECT m.id FROM jobs m JOIN submissions n ON n.id = m.submission
-                WHERE n.task_id IN ({texts}))"
+                WHERE n.task_id IN ({texts})
+                    AND NOT EXISTS (SELECT 1 FROM jobs o WHERE o.name = n.task_id))"
         ));
     }
     if let Some(states) = &filter.states {
