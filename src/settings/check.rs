@@ -167,7 +167,7 @@ fn parse_base(text: &str, allow_http: bool) -> Result<Url, Error> {
             invalid_setting("the base URL has no scheme").with_advice(format!("write {url}"))
         );
     }
-    let url =
+    let mut url =
         Url::parse(text.trim()).map_err(|error| unusable("is not a URL").with_source(error))?;
     if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
         return Err(unusable("is not an http or https URL"));
@@ -190,6 +190,9 @@ fn parse_base(text: &str, allow_http: bool) -> Result<Url, Error> {
         .with_advice(format!("use https, or set {ALLOW_HTTP_VARIABLE}=1"))
         .with_function("ClientBuilder::allow_http"));
     }
+    // Idempotency keys belong to a service, which has one base URL however it is written.
+    let path = url.path().trim_end_matches('/').to_owned();
+    url.set_path(&path);
     Ok(url)
 }
 

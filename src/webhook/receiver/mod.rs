@@ -117,6 +117,12 @@ impl Receiver {
     {
         self.verifier.check()?;
         let Self { client, verifier, max_pending, wait_options } = self;
+        // A handler may panic before it returns its future, and this must not end the follower.
+        let handler = Arc::new(handler);
+        let handle = move |outcome| {
+            let handler = Arc::clone(&handler);
+            async move { handler(outcome).await }
+        };
         let shared = Shared {
             client,
             verifier,
@@ -125,7 +131,7 @@ impl Receiver {
             events: Handled::new(),
             tasks: Handled::new(),
             followers: Followers::default(),
-            handler: Box::new(move |outcome| Box::pin(handler(outcome))),
+            handler: Box::new(move |outcome| Box::pin(handle(outcome))),
         };
         shared.client.expect_events();
         let body_limit = DefaultBodyLimit::max(shared.verifier.max_body);

@@ -183,6 +183,18 @@ async fn what_was_not_billed_does_not_count() {
 }
 
 #[tokio::test]
+async fn a_service_is_the_same_with_a_slash_after_its_base_url() {
+    let (service, folder, _) = with_journal().await;
+    service.reply(samples::accepted(&service, "t1"));
+    for path in ["/api", "/api/", "/api//"] {
+        let journal = Directory::open(folder.path()).unwrap();
+        let client = samples::builder(&service).base_url(service.url(path)).journal(journal);
+        assert_eq!(task(submit(&client.build().unwrap()).await.unwrap()).id(), "t1");
+    }
+    assert_eq!(service.received().len(), 1);
+}
+
+#[tokio::test]
 async fn a_key_belongs_to_one_request_one_service_and_one_journal() {
     let (service, other) = (ScriptedServer::start().await, ScriptedServer::start().await);
     let folder = tempfile::tempdir().unwrap();

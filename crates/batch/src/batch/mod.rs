@@ -307,15 +307,18 @@ impl Batch {
         if !self.jobs.is_empty()
             && let Err(error) = self.add_jobs().await
         {
-            // The error also contains the tasks of an earlier run that the ledger has not recorded.
-            let retired = self.unrecorded.retire(&self.client, &self.ledger).await;
-            return self.unrecorded.add_to(first(Err(error), retired));
+            return self.not_begun(error).await;
         }
         let own = match self.check_service().await {
-            Err(error) if error.kind() == ErrorKind::Elsewhere => return Err(error),
+            Err(error) if error.kind() == ErrorKind::Elsewhere => {
+                return self.not_begun(error).await;
+            }
             own => own.and(self.settings.limits.check()),
         };
-        let output = self.open_output().await?;
+        let output = match self.open_output().await {
+            Err(error) => return self.not_begun(error).await,
+            Ok(output) => output,
+        };
         // If the ledger cannot be read, the run returns the error.
         self.client.add_durations(self.ledger.durations().await.unwrap_or_default());
         // If the check fails, the run submits nothing, but continues: the ledger may not have
@@ -335,6 +338,13 @@ impl Batch {
         }
         self.unrecorded.add_to(first(checked, ended))?;
         self.ledger.reports().jobs().await
+    }
+
+    /// Returns the error of a run that cannot begin, with the tasks of an earlier run that the
+    /// ledger has not recorded.
+    async fn not_begun(&mut self, error: Error) -> Result<Report, Error> {
+        let retired = self.unrecorded.retire(&self.client, &self.ledger).await;
+        self.unrecorded.add_to(first(Err(error), retired))
     }
 
     /// Binds the ledger to the service of this batch, if no batch has run on it. A run does this at

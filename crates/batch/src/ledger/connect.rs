@@ -51,11 +51,11 @@ impl Source {
         let is_postgres = |scheme: &str| {
             ["postgres", "postgresql"].iter().any(|known| known.eq_ignore_ascii_case(scheme))
         };
-        let is_parameter = |word: &str| {
-            ["host=", "dbname=", "password="].iter().any(|known| word.starts_with(known))
-        };
+        let words = text.to_lowercase().replace(char::is_whitespace, "");
+        let is_parameters = words.contains("password=")
+            || ["host=", "server=", "dbname="].iter().any(|first| words.starts_with(first));
         let problem = match split_scheme(&text) {
-            None if text.split_whitespace().any(is_parameter) => {
+            None if is_parameters => {
                 "the ledger is given by parameters of a connection; use a postgres:// URL, or a \
                  path"
             }

@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, time::Duration};
 
-use imagekiln_batch::{Batch, Error, JobState, Ledger, fuzzing};
+use imagekiln_batch::{Batch, Error, ErrorKind, JobState, Ledger, fuzzing};
 use imagekiln_simulator::Config;
 use imagekiln_testbed::Trial;
 use tokio::time;
@@ -78,17 +78,26 @@ async fn every_accepted_task_is_in_the_ledger_or_in_the_error() {
 }
 
 async fn the_tasks_of_a_dropped_run_are_in_the_error_of_the_next_one() {
-    let runs = FAILURES.map(|pragma| (pragma, false));
-    for (pragma, with_dispatcher) in runs.into_iter().chain(FAILURES.map(|pragma| (pragma, true))) {
+    let nexts = ["run", "run without its output", "dispatcher"];
+    for (pragma, next) in FAILURES.iter().flat_map(|pragma| nexts.map(|next| (pragma, next))) {
         let (fixture, ledger, mut batch) = with_slow_responses().await;
+        if next == "run without its output" {
+            // A run without jobs of its own opens the output first.
+            ledger.jobs().add(jobs(JOBS)).await.unwrap();
+            batch = fixture.batch_of(fixture.client().max_active(JOBS), &ledger);
+        }
         tokio::select! {
             () = fail_when_accepted(&fixture, &ledger, pragma) => {}
             ended = batch.run() => panic!("the run was not interrupted: {ended:?}"),
         }
-        let error = if with_dispatcher {
+        let error = if next == "dispatcher" {
             batch.dispatcher().await.map(drop).unwrap_err()
         } else {
+            if next == "run without its output" {
+                batch = batch.save_to(fixture.ledger_name());
+            }
             let error = batch.run().await.unwrap_err();
+            assert_eq!(error.kind() == ErrorKind::File, next == "run without its output");
             drop(batch);
             error
         };

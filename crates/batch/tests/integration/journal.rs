@@ -8,6 +8,7 @@ use imagekiln::{
 use imagekiln_batch::{ErrorKind, JobState, Ledger, Resolution};
 use imagekiln_testbed::Trial;
 use serde_json::json;
+use tokio::task::JoinSet;
 
 use crate::support::{Backend, Fixture, both, is_picture, job, reason, state};
 
@@ -22,6 +23,7 @@ pub fn tests() -> Vec<Vec<Trial>> {
         both(a_task_that_a_person_found_is_handed_in),
         both(only_the_task_of_a_lost_response_is_handed_in),
         both(tasks_of_two_regions_may_have_the_same_id),
+        both(a_task_is_adopted_once),
     ]
 }
 
@@ -193,4 +195,31 @@ async fn tasks_of_two_regions_may_have_the_same_id(backend: Backend) {
     let batch = fixture.batch(&ledger);
     let job = batch.resolve_with_task("fox", &lost.id).await.unwrap();
     assert_eq!((job.state, job.task_id), (JobState::Submitted, Some(lost.id)));
+}
+
+/// One paid picture does not count for two submissions, whoever adopts its task first.
+async fn a_task_is_adopted_once(backend: Backend) {
+    let (fixture, ledger) = Fixture::with_ledger(backend).await;
+    let other = fixture.another(&ledger).await;
+    let lost = |number: usize| -> Intent {
+        let lost = json!({ "id": number.to_string(), "operation": "gen-2-pro", "at": 0 });
+        serde_json::from_value(lost).unwrap()
+    };
+    for number in 0..16 {
+        ledger.intend(&lost(number)).await.unwrap();
+    }
+    let mut adopting = JoinSet::new();
+    for number in 0..16 {
+        let lost = lost(number);
+        let ledger = if number % 2 == 0 { &ledger } else { &other }.clone();
+        adopting.spawn(async move {
+            let found = TaskRef::new("t9", "http://127.0.0.1:9/poll", None);
+            ledger.adopt(&lost, &found).await.unwrap()
+        });
+    }
+    let adopted = adopting.join_all().await.into_iter().filter(|is_adopted| *is_adopted);
+    assert_eq!(adopted.count(), 1);
+    let records = ledger.open_records().await.unwrap();
+    let tasks = records.iter().filter_map(|record| record.as_ref().unwrap().task());
+    assert_eq!((records.len(), tasks.count()), (16, 1));
 }

@@ -153,6 +153,8 @@ async fn a_url_or_a_connection_string_is_not_a_file() {
         ("DATABASE_URL=postgres://ann:SECRET@host/foxes", url),
         ("host=db user=ann password=SECRET", parameters),
         ("user=ann password=SECRET", parameters),
+        ("host = db user = ann password = SECRET", parameters),
+        ("Server=db;Username=ann;Password=SECRET", parameters),
         (" Postgres://ann:SECRET@host/foxes?sslmode=maybe\n", "could not parse the URL"),
     ] {
         let opened = [

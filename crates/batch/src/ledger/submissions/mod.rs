@@ -124,21 +124,26 @@ impl Journal for Ledger {
 
     fn adopt<'a>(&'a self, submission: &'a Intent, task: &'a TaskRef) -> JournalFuture<'a, bool> {
         Box::pin(async move {
-            let (id, task_id) = (submission.id().to_owned(), task.id().to_owned());
-            let taken = self
-                .transaction(move |database| {
-                    match SubmissionRow::find_one(database, "s.intent_id = $1", &id)? {
-                        Some(row) if row.record.task().is_none() => {
-                            has_task(database, &task_id, row.record.intent().operation())
-                        }
-                        _ => Ok(false),
+            let (id, accepted) = (submission.id().to_owned(), Step::Accepted(task.clone()));
+            let (step, task_id) = (accepted.clone(), task.id().to_owned());
+            // Exclusive: another process may give the task to another submission at the same time.
+            let is_adopted = self
+                .exclusive(move |database| {
+                    let found = SubmissionRow::find_one(database, "s.intent_id = $1", &id)?;
+                    let mut row = found.ok_or_else(missing)?;
+                    let operation = row.record.intent().operation();
+                    if row.record.task().is_none() && has_task(database, &task_id, operation)? {
+                        return Ok(false);
                     }
+                    row.advance(database, &step).map(|()| true)
                 })
                 .await?;
-            if !taken {
-                self.advance(submission.id(), &Step::Accepted(task.clone())).await?;
+            if is_adopted {
+                for step in [accepted, Step::Settled] {
+                    self.log_step(submission.id(), &step).await;
+                }
             }
-            Ok(!taken)
+            Ok(is_adopted)
         })
     }
 
