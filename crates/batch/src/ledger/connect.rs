@@ -40,10 +40,9 @@ pub(super) enum Source {
 impl Source {
     /// Returns the source for a place, without locking its file.
     ///
-    /// Text that contains `://` is a URL. PostgreSQL's other form, `host=... password=...`, is
-    /// refused, because a file with that name would be a ledger of this machine only. Anything else
-    /// is a path. Error messages contain neither of the first two, because they may contain a
-    /// password.
+    /// Text that contains `://` is a URL. Connection parameters, `host=... password=...`, are
+    /// refused: as a path, they would create a new ledger on this machine. Anything else is a path.
+    /// Error messages print only paths, because the other two may contain a password.
     ///
     /// Also fails if this program uses a version of SQLite that can damage ledgers.
     fn of(place: &Path, reads: bool) -> Result<Self, Error> {

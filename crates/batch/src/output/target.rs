@@ -85,9 +85,9 @@ impl OutputTarget {
     }
 }
 
-/// Returns what is before and after `://`, or `None` if the text is a path. Text with `://` is
-/// never a path, even if it is no URL, for example because of quotes: it may contain a password,
-/// and messages about a path contain the path.
+/// Returns what is before and after `://`, or `None` if the text is a path. Text with `://` is not
+/// treated as a path even if it is not a valid URL, such as a URL in quotes: it may contain a
+/// password, and error messages about a path print the path.
 pub(crate) fn split_scheme(text: &str) -> Option<(&str, &str)> {
     text.trim().split_once("://")
 }

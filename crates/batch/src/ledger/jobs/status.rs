@@ -180,8 +180,8 @@ impl Jobs<'_> {
 
     /// Returns the description of the picture in a file with this digest, as it is beside the saved
     /// picture. Finds the picture by its digest, wherever its file is now. Of several jobs with the
-    /// same picture, this is the last one. Reads the records of all saved jobs, and the file only
-    /// if one of them has the digest, because a file that is no picture may be of any size.
+    /// same picture, this is the last one. Reads the records of all saved jobs. Reads the file only
+    /// if one of them has the digest, because a user may name any file, however large.
     ///
     /// # Errors
     ///
