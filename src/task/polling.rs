@@ -88,20 +88,6 @@ impl Polling {
         }
     }
 
-    /// Returns the first update whose status is final or satisfies the condition. Borrows, because
-    /// a future that moves another one into itself has its size twice.
-    pub(super) async fn until(
-        &mut self,
-        is_enough: impl Fn(&TaskStatus) -> bool,
-    ) -> Result<Update, Error> {
-        loop {
-            let update = self.next().await?;
-            if update.status().is_final() || is_enough(update.status()) {
-                return Ok(update);
-            }
-        }
-    }
-
     /// Returns the next update. Retries polls that fail temporarily.
     ///
     /// A webhook event ends a pause, unless the service asked for the pause. Only the polls are in

@@ -55,7 +55,8 @@ impl Task {
         self.wait_until(options, |_| false, Update::into_picture)
     }
 
-    /// Waits for the first update whose status is final or satisfies the condition.
+    /// Waits for the first update whose status is final or satisfies the condition, and returns
+    /// what `end` makes of it. A future around this one would be twice as large.
     pub(crate) fn wait_until<F, E, T>(
         &self,
         options: WaitOptions,
@@ -67,7 +68,14 @@ impl Task {
         E: FnOnce(Update, &TaskRef) -> Result<T, Error>,
     {
         let mut polling = Polling::new(self.clone(), options);
-        async move { end(polling.until(is_enough).await?, &polling.task.reference) }
+        async move {
+            loop {
+                let update = polling.next().await?;
+                if update.status().is_final() || is_enough(update.status()) {
+                    return end(update, &polling.task.reference);
+                }
+            }
+        }
     }
 
     /// Returns a stream of updates with one item per successful poll.

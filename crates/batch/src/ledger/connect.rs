@@ -144,6 +144,17 @@ pub(super) fn is_missing(error: &BoxError) -> bool {
 }
 
 impl Ledger {
+    /// Checks that text is the place of a ledger, without opening it.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Ledger`](ErrorKind::Ledger): the text is neither a path nor a `postgres://` URL. The
+    /// error does not contain the text.
+    #[doc(hidden)]
+    pub fn check_place(place: impl AsRef<Path>) -> Result<(), Error> {
+        Source::of(place.as_ref(), true).map(drop)
+    }
+
     /// Opens a ledger to run batches on it, or creates an empty one. `place` is the path of a
     /// SQLite file, or the URL of a PostgreSQL database.
     ///

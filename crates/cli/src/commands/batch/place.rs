@@ -118,7 +118,11 @@ impl Place {
             Some(_) => Err(Failure::usage("the URL of the ledger is not a postgres:// URL")
                 .advise("pass a file, a directory, or a postgres:// URL to --ledger")),
             None if Path::new(text).is_dir() => Ok(Self::in_directory(Path::new(text))),
-            None => Ok(Self::File(text.into())),
+            // The messages of `kiln` quote a path. Connection parameters are none.
+            None => match Ledger::check_place(text) {
+                Ok(()) => Ok(Self::File(text.into())),
+                Err(error) => Err(Failure::usage(error.to_string())),
+            },
         }
     }
 

@@ -210,3 +210,17 @@ fn missing_features_are_named() {
     assert!(!outcome.stderr.contains("SECRET"), "{}", outcome.stderr);
     bench.run(&words("s3://foxes", "foxes.db")).fails(2).says("Cargo feature `s3`");
 }
+
+#[test]
+fn a_ledger_that_may_contain_a_password_is_not_quoted() {
+    let bench = Bench::new();
+    for ledger in
+        ["mysql://ann:SECRET@db/foxes", "\"postgres://SECRET\"", "host=db password=SECRET"]
+    {
+        let run = ["batch", "run", "--prompt", "a", "-o", "foxes", "--ledger", ledger];
+        for words in [&run[..], &["batch", "status", "--ledger", ledger]] {
+            let outcome = bench.run(words).fails(2);
+            assert!(outcome.says("postgres:// URL").stderr.find("SECRET").is_none(), "{words:?}");
+        }
+    }
+}
